@@ -67,14 +67,15 @@ struct request {
 
 	/* Private to engine/scheduler and engine/conflicts. */
 	uint8_t state;
-	uint32_t blockers;              /* earlier requests and plans that it waits for */
+	uint32_t blockers;              /* earlier requests that overlap and must finish first */
 	struct request *queue_next;
 };
 
 struct plan {
 	uint64_t id;
 	uint64_t file;         /* plans on one file keep their order; 0 = no file */
-	uint64_t transaction;  /* free for the source */
+	uint64_t transaction;  /* which one of the load this plan is half of */
+	uint32_t tag;          /* free for the source */
 	uint32_t generation;   /* of the file's content when this plan writes it; for stamps */
 	uint8_t kind;          /* enum plan_kind */
 	bool writes;           /* any request writes: set by plan_add() */

@@ -25,6 +25,7 @@ struct source_ops {
 struct source {
 	const struct source_ops *ops;
 	size_t requests_per_plan_max; /* bound for one plan */
+	uint32_t request_bytes_max;   /* bound for one request */
 	bool reads_only;              /* no plan ever writes: overlaps need not be watched */
 };
 
