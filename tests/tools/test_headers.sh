@@ -3,7 +3,7 @@
 #
 # Every header compiles alone and twice: it includes what it needs and guards itself. The goal is
 # that a reader may start at any header, and that the order of includes never matters.
-set -u
+set -eu -o pipefail
 cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -65,8 +65,8 @@ self_test()
 		'static int f(void)' '{' "${dots[@]:1}" '}' "${long:0:100}"
 
 	cd "$scratch"
-	if find . -name '*.[ch]' | sed 's,^\./,,' | xargs awk -f "$root/tests/support/style.awk" >found
-	then
+	find . -name '*.[ch]' | sed 's,^\./,,' >files
+	if xargs awk -f "$root/tests/support/style.awk" <files >found; then
 		echo "the checker ended with 0 over planted offences"
 		return 1
 	fi
