@@ -39,11 +39,7 @@ struct option_spec {
 	const char *help;
 	const char *group;           /* heading, only on the first row of a group */
 	const char *const *choices;  /* NULL-ended, for OPTION_CHOICE(S) */
-	uint64_t minimum, maximum;   /* bounds of numbers, sizes and list items; 0,0 = none */
-};
-
-struct option_table {
-	const struct option_spec *specs; /* ended by name == NULL */
+	uint64_t minimum, maximum;   /* of numbers, sizes, times (ns), list items; maximum 0 = none */
 };
 
 /* A verb of the command. */
@@ -51,7 +47,8 @@ struct command {
 	const char *name;
 	const char *arguments;           /* "TARGET" or "" */
 	const char *summary;             /* one line */
-	const char *description;         /* paragraphs for --help and the man page */
+	const char *description;         /* paragraphs for --help and the man page, parted by empty
+	                                  * lines; one that starts with two blanks is an example */
 	const struct option_spec *specs; /* ended by name == NULL */
 	unsigned operands_min, operands_max;
 	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit code */
@@ -59,7 +56,9 @@ struct command {
 
 /* Parses argv by the command's table into config; operands go to ret_operands (operands_max
  * pointers into argv). Returns 0, 1 when --help or --usage was printed (exit 0), or -EINVAL with
- * every fault in faults. */
+ * every fault in faults; fields whose options were good are set then too, so that a fault can be
+ * answered in the output format that was asked for. Option names are never abbreviated: a
+ * shortened name would change its meaning when a later release adds an option. */
 int options_parse(const struct command *command, int argc, char **argv, void *config,
 	const char **ret_operands, unsigned *ret_operand_count, struct faults *faults);
 

@@ -45,7 +45,8 @@ static void odd_sizes_are_refused_and_quoted(void **state)
 		{ "16777216T", -ERANGE }, { "9k15", -EINVAL }, { "", -EINVAL }, { "K", -EINVAL },
 		{ " 4K", -EINVAL }, { "4K ", -EINVAL }, { "4gb", -EINVAL }, { "4Gib", -EINVAL },
 		{ "4GIB", -EINVAL }, { "1.", -EINVAL }, { ".5K", -EINVAL }, { "1.0001K", -EINVAL },
-		{ "1,5T", -EINVAL }, { "1.2.3K", -EINVAL }, { "4B", -EINVAL }, { "1.5", -EINVAL }, { "1.0", -EINVAL },
+		{ "1,5T", -EINVAL }, { "1.2.3K", -EINVAL }, { "4B", -EINVAL }, { "1.5", -EINVAL },
+		{ "1.0", -EINVAL },
 		{ "0.0000000000000000001T", -EINVAL },
 	};
 
