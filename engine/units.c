@@ -33,10 +33,26 @@ struct unit {
 
 static const struct unit size_units[] = {
 	{ "", 1 },
-	{ "K", KIB }, { "k", KIB }, { "Ki", KIB }, { "KiB", KIB }, { "kB", 1000 },
-	{ "M", MIB }, { "m", MIB }, { "Mi", MIB }, { "MiB", MIB }, { "MB", 1000000 },
-	{ "G", GIB }, { "g", GIB }, { "Gi", GIB }, { "GiB", GIB }, { "GB", 1000000000 },
-	{ "T", TIB }, { "t", TIB }, { "Ti", TIB }, { "TiB", TIB }, { "TB", 1000000000000 },
+	{ "K", KIB },
+	{ "k", KIB },
+	{ "Ki", KIB },
+	{ "KiB", KIB },
+	{ "kB", 1000 },
+	{ "M", MIB },
+	{ "m", MIB },
+	{ "Mi", MIB },
+	{ "MiB", MIB },
+	{ "MB", 1000000 },
+	{ "G", GIB },
+	{ "g", GIB },
+	{ "Gi", GIB },
+	{ "GiB", GIB },
+	{ "GB", 1000000000 },
+	{ "T", TIB },
+	{ "t", TIB },
+	{ "Ti", TIB },
+	{ "TiB", TIB },
+	{ "TB", 1000000000000 },
 	{ NULL, 0 },
 };
 
@@ -139,8 +155,8 @@ int units_parse_size(const char *text, uint64_t *ret_bytes, struct error *error)
 		unit = unit_find(size_units, decimal.end);
 		if (!unit)
 			return error_set(error, -EINVAL,
-				"\"%.64s\" ends in \"%.16s\", which is no unit of size: use K M G T or "
-				"KiB MiB GiB TiB (1024), kB MB GB TB (1000)",
+				"\"%.64s\" ends in \"%.16s\", which is no unit of size: use K M G "
+				"T or KiB MiB GiB TiB (1024), kB MB GB TB (1000)",
 				text, decimal.end);
 		/* A bare fraction is more likely a forgotten unit than a wish for bytes. */
 		rc = unit->factor == 1 && decimal.power > 1
@@ -154,7 +170,8 @@ int units_parse_size(const char *text, uint64_t *ret_bytes, struct error *error)
 		return error_set(error, rc, "\"%.64s\" is not a whole number of bytes", text);
 	if (rc < 0)
 		return error_set(error, rc,
-			"\"%.64s\" is no size: write decimal digits and a unit, like 4096, 4KiB or 1.5G",
+			"\"%.64s\" is no size: write decimal digits and a unit, like 4096, 4KiB or "
+			"1.5G",
 			text);
 	return 0;
 }
@@ -170,7 +187,8 @@ int units_parse_duration(const char *text, nsec_t *ret_ns, struct error *error)
 		unit = unit_find(time_units, decimal.end);
 		if (!unit)
 			return error_set(error, -EINVAL,
-				"\"%.64s\" ends in \"%.16s\", which is no unit of time: use ns us ms s min h",
+				"\"%.64s\" ends in \"%.16s\", which is no unit of time: use ns us "
+				"ms s min h",
 				text, decimal.end);
 		rc = scale(&decimal, unit->factor, &value);
 	}
@@ -180,7 +198,9 @@ int units_parse_duration(const char *text, nsec_t *ret_ns, struct error *error)
 		return error_set(error, rc, "\"%.64s\" is not a whole number of nanoseconds", text);
 	if (rc < 0)
 		return error_set(error, rc,
-			"\"%.64s\" is no time: write decimal digits and a unit, like 30s, 1.5ms or 2h", text);
+			"\"%.64s\" is no time: write decimal digits and a unit, like 30s, 1.5ms or "
+			"2h",
+			text);
 	*ret_ns = (nsec_t)value;
 	return 0;
 }
@@ -193,14 +213,15 @@ int units_parse_fraction(const char *text, double *ret_value, struct error *erro
 	uint64_t one = percent ? 100 : 1;
 
 	if (rc < 0 || (*decimal.end && !percent))
-		return error_set(error, -EINVAL,
-			"\"%.64s\" is no share: write it like 0.25 or 25%%", text);
+		return error_set(
+			error, -EINVAL, "\"%.64s\" is no share: write it like 0.25 or 25%%", text);
 	if (decimal.whole > one || (decimal.whole == one && decimal.fraction) ||
 		(!decimal.whole && !decimal.fraction))
 		return error_set(error, -ERANGE,
-			"\"%.64s\" is out of range: a share is above 0 and at most 1 (100%%)", text);
-	*ret_value = ((double)decimal.whole +
-		(double)decimal.fraction / (double)decimal.power) / (double)one;
+			"\"%.64s\" is out of range: a share is above 0 and at most 1 (100%%)",
+			text);
+	*ret_value = ((double)decimal.whole + (double)decimal.fraction / (double)decimal.power) /
+		(double)one;
 	return 0;
 }
 
@@ -270,7 +291,8 @@ int units_parse_list(const char *text, struct units_list *ret_list, struct error
 	}
 	units_list_done(&list);
 	if (rc == -E2BIG)
-		return error_set(error, -ERANGE, "\"%.64s\" has more than %d values", text, LIST_MAX);
+		return error_set(
+			error, -ERANGE, "\"%.64s\" has more than %d values", text, LIST_MAX);
 	if (rc == -ERANGE)
 		return error_set(error, rc, "\"%.64s\" has a number above %lu", text,
 			(unsigned long)UINT32_MAX);
@@ -328,8 +350,8 @@ static bool three_digits(double value, const char *suffix, struct units_text *te
 		(void)snprintf(text->text, sizeof(text->text), "%lu.%02lu%s", hundredths / 100,
 			hundredths % 100, suffix);
 	else if (tenths < 1000)
-		(void)snprintf(text->text, sizeof(text->text), "%lu.%lu%s", tenths / 10, tenths % 10,
-			suffix);
+		(void)snprintf(text->text, sizeof(text->text), "%lu.%lu%s", tenths / 10,
+			tenths % 10, suffix);
 	else
 		(void)snprintf(text->text, sizeof(text->text), "%lu%s", ones, suffix);
 	return ones < 1000;
@@ -346,8 +368,8 @@ static struct units_text format_long(uint64_t ns)
 		(void)snprintf(text.text, sizeof(text.text), "%u.%u s", (unsigned)(tenths / 10),
 			(unsigned)(tenths % 10));
 	else if (seconds < 3600)
-		(void)snprintf(text.text, sizeof(text.text), "%u min %02u s", (unsigned)(seconds / 60),
-			(unsigned)(seconds % 60));
+		(void)snprintf(text.text, sizeof(text.text), "%u min %02u s",
+			(unsigned)(seconds / 60), (unsigned)(seconds % 60));
 	else
 		(void)snprintf(text.text, sizeof(text.text), "%llu h %02u min",
 			(unsigned long long)(minutes / 60), (unsigned)(minutes % 60));
@@ -387,7 +409,8 @@ struct units_text units_format_count(double value)
 	if (size < 1000 && size == floor(size)) {
 		(void)snprintf(text.text, sizeof(text.text), "%u", (unsigned)size);
 	} else if (size < 0.9995) {
-		(void)snprintf(text.text, sizeof(text.text), "0.%03u", (unsigned)lround(size * 1000));
+		(void)snprintf(
+			text.text, sizeof(text.text), "0.%03u", (unsigned)lround(size * 1000));
 	} else {
 		unsigned unit = 0;
 

@@ -41,7 +41,8 @@ int command_fail(const struct command *command, const struct faults *faults, int
 	for (size_t i = 0; i < faults->count; i++)
 		(void)fprintf(stderr, "bareplatter: %s\n", faults->text[i]);
 	if (code == EXIT_USAGE && command)
-		(void)fprintf(stderr, "bareplatter: see \"bareplatter %s --help\"\n", command->name);
+		(void)fprintf(
+			stderr, "bareplatter: see \"bareplatter %s --help\"\n", command->name);
 	else if (code == EXIT_USAGE)
 		(void)fputs("bareplatter: see \"bareplatter --help\"\n", stderr);
 	return code;
@@ -52,7 +53,9 @@ struct help_config {
 };
 
 static const struct option_spec help_specs[] = {
-	{ .name = "man", .type = OPTION_FLAG, .offset = offsetof(struct help_config, man),
+	{ .name = "man",
+		.type = OPTION_FLAG,
+		.offset = offsetof(struct help_config, man),
 		.help = "print the man page, troff source" },
 	{ 0 },
 };

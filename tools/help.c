@@ -21,13 +21,13 @@ struct section {
 };
 
 static const char *const about =
-	"bareplatter exercises a raw disk with direct I/O. It maps PostMark's pool of small files onto "
-	"the bare block device by layouts of its own and plays it with O_DIRECT requests at an exact "
-	"queue depth, so that what file systems, host queue, drive queue and write cache each do to "
-	"small-file loads can be told apart.\n"
-	"\n"
-	"Looking is free: list, check, plan and operations open nothing for writing. run writes only "
-	"when it is given the identity of the device (see IDENTITY), and never to a disk in use.";
+	"bareplatter exercises a raw disk with direct I/O. It maps PostMark's pool of small files "
+	"onto the bare block device by layouts of its own and plays it with O_DIRECT requests at "
+	"an exact queue depth, so that what file systems, host queue, drive queue and write cache "
+	"each do to small-file loads can be told apart.\n\n"
+	"Looking is free: list, check, plan and operations open nothing for writing. run writes "
+	"only when it is given the identity of the device (see IDENTITY), and never to a disk in "
+	"use.";
 
 static const struct section exits = {
 	"EXIT STATUS",
@@ -45,29 +45,31 @@ static const struct section sections[] = {
 	{ "TARGET",
 		"/dev/NODE\tA block device, by any link to it such as those in /dev/disk/by-id.\n\n"
 		"file:PATH,size=BYTES\tA regular file of that size.\n\n"
-		"null\tNo device at all: requests complete at once. Shows what the tool itself costs." },
+		"null\tNo device at all: requests complete at once. Shows what the tool itself "
+		"costs." },
 	{ "SIZES AND LISTS",
-		"Sizes: K M G T and KiB MiB GiB TiB count in 1024, kB MB GB TB in 1000; a fraction is "
-		"taken when it gives whole bytes (1.5G). 1e9, 0x1000, signs, blanks and stray letters "
-		"are refused.\n\n"
+		"Sizes: K M G T and KiB MiB GiB TiB count in 1024, kB MB GB TB in 1000; a fraction "
+		"is taken when it gives whole bytes (1.5G). 1e9, 0x1000, signs, blanks and stray "
+		"letters are refused.\n\n"
 		"Times: ns us ms s min h; a bare number is seconds.\n\n"
 		"Lists: 1,2,4 as written; 1-64 doubles (1 2 4 8 16 32 64; the last value is always "
 		"there); 8-32/4 steps by 4.\n\n"
 		"Names of options are never abbreviated." },
 	{ "IDENTITY",
-		"check prints a line \"identity: VALUE\": the device's WWN, else its serial number, else, "
-		"for a loop device, loop:INODE-DEV-SIZE of the backing file, else KIND:BYTES:DISKSEQ. run "
-		"writes only with --write VALUE, so a command line that is copied to another machine, or "
-		"used after the names of disks have changed, cannot hit another disk. The identity is "
-		"read again on the open device.\n\n"
+		"check prints a line \"identity: VALUE\": the device's WWN, else its serial "
+		"number, else, for a loop device, loop:INODE-DEV-SIZE of the backing file, else "
+		"KIND:BYTES:DISKSEQ. run writes only with --write VALUE, so a command line that is "
+		"copied to another machine, or used after the names of disks have changed, cannot "
+		"hit another disk. The identity is read again on the open device.\n\n"
 		"Contents that are found (partition table, file system, volume label) need "
 		"--discard-contents besides. A disk that is mounted, used as swap, held by another "
-		"program or by LVM, md or device-mapper, or that the system runs on, is refused without "
-		"an override. Nothing is ever asked at a prompt." },
+		"program or by LVM, md or device-mapper, or that the system runs on, is refused "
+		"without an override. Nothing is ever asked at a prompt." },
 	{ "FILES",
 		"/sys/block, /run/udev/data\tWhat is known of each device.\n\n"
 		"/proc/self/mountinfo, /proc/swaps\tWhat is in use.\n\n"
-		"FILE.tmp\tThe result while it is written; renamed to FILE (-o FILE) when it is whole." },
+		"FILE.tmp\tThe result while it is written; renamed to FILE (-o FILE) when it is "
+		"whole." },
 	{ "EXAMPLES",
 		"Which disks are there, and what is each used for:\n\n"
 		"  bareplatter list\n\n"
@@ -152,14 +154,15 @@ static void option_text(const struct option_spec *spec, char *text, size_t size)
 
 	if (spec->choices && !strchr(spec->argument, '|')) {
 		for (size_t i = 0; spec->choices[i] && used < size; i++)
-			used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "; one of: ",
-				spec->choices[i]);
+			used += (size_t)snprintf(text + used, size - used, "%s%s",
+				i ? ", " : "; one of: ", spec->choices[i]);
 	} else if (spec->maximum && (spec->type == OPTION_U64 || spec->type == OPTION_LIST)) {
 		used += (size_t)snprintf(text + used, size - used, "; %llu to %llu",
 			(unsigned long long)spec->minimum, (unsigned long long)spec->maximum);
 	} else if (spec->maximum && spec->type == OPTION_SIZE) {
 		used += (size_t)snprintf(text + used, size - used, "; %s to %s",
-			units_format_size(spec->minimum).text, units_format_size(spec->maximum).text);
+			units_format_size(spec->minimum).text,
+			units_format_size(spec->maximum).text);
 	} else if (spec->maximum && spec->type == OPTION_DURATION) {
 		used += (size_t)snprintf(text + used, size - used, "; %s to %s",
 			units_format_duration((nsec_t)spec->minimum).text,
@@ -168,8 +171,8 @@ static void option_text(const struct option_spec *spec, char *text, size_t size)
 	assert(used < size);
 }
 
-static void text_option(FILE *stream, char letter, const char *name, const char *argument,
-	const char *help)
+static void text_option(
+	FILE *stream, char letter, const char *name, const char *argument, const char *help)
 {
 	char left[96];
 	int length = snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", letter ? '-' : ' ',
@@ -223,8 +226,9 @@ void help_overview(FILE *stream, const struct command *const *verbs)
 	}
 	(void)fputs("\nExit status:\n", stream);
 	text_paragraphs(stream, exits.text);
-	(void)fputs("\n\"bareplatter help VERB\" tells the options of a verb, \"bareplatter help --man\" "
-		    "prints\nthe whole as a man page.\n",
+	(void)fputs("\n\"bareplatter help VERB\" tells the options of a verb, \"bareplatter help "
+		    "--man\" prints\n"
+		    "the whole as a man page.\n",
 		stream);
 }
 
@@ -336,8 +340,11 @@ void help_man(FILE *stream, const struct command *const *verbs, const char *vers
 		".\\\" SPDX-License-Identifier: GPL-3.0-or-later\n"
 		".\\\" Printed by \"bareplatter help --man\" from the tables of the command.\n"
 		".TH BAREPLATTER 8 \"\" \"bareplatter %s\" \"System Administration\"\n"
-		".nh\n.ad l\n"
-		".SH NAME\nbareplatter \\- raw-device direct-I/O disk exerciser\n.SH SYNOPSIS\n",
+		".nh\n"
+		".ad l\n"
+		".SH NAME\n"
+		"bareplatter \\- raw-device direct-I/O disk exerciser\n"
+		".SH SYNOPSIS\n",
 		version);
 	for (const struct command *const *verb = verbs; *verb; verb++) {
 		(void)fputs(verb == verbs ? ".B bareplatter " : ".br\n.B bareplatter ", stream);

@@ -32,8 +32,8 @@ struct parse {
 };
 
 /* Why a word is wrong is told with the option it belongs to. */
-static void fault_value(struct parse *parse, const struct option_spec *spec,
-	const struct error *error)
+static void fault_value(
+	struct parse *parse, const struct option_spec *spec, const struct error *error)
 {
 	faults_add(parse->faults, "--%s: %s", spec->name, error->text);
 }
@@ -51,8 +51,8 @@ static struct units_text bound_text(enum option_type type, uint64_t bound)
 	return text;
 }
 
-static bool within_bounds(struct parse *parse, const struct option_spec *spec, const char *text,
-	uint64_t value)
+static bool within_bounds(
+	struct parse *parse, const struct option_spec *spec, const char *text, uint64_t value)
 {
 	struct units_text low = bound_text(spec->type, spec->minimum);
 	struct units_text high = bound_text(spec->type, spec->maximum);
@@ -60,16 +60,16 @@ static bool within_bounds(struct parse *parse, const struct option_spec *spec, c
 	if (value >= spec->minimum && (spec->maximum == 0 || value <= spec->maximum))
 		return true;
 	if (spec->maximum == 0)
-		faults_add(parse->faults, "--%s: \"%.64s\" is out of range: at least %s", spec->name,
-			text, low.text);
+		faults_add(parse->faults, "--%s: \"%.64s\" is out of range: at least %s",
+			spec->name, text, low.text);
 	else
-		faults_add(parse->faults, "--%s: \"%.64s\" is out of range: %s to %s", spec->name, text,
-			low.text, high.text);
+		faults_add(parse->faults, "--%s: \"%.64s\" is out of range: %s to %s", spec->name,
+			text, low.text, high.text);
 	return false;
 }
 
-static void set_number(struct parse *parse, const struct option_spec *spec, const char *text,
-	void *field)
+static void set_number(
+	struct parse *parse, const struct option_spec *spec, const char *text, void *field)
 {
 	struct error error = { 0 };
 	uint64_t value = 0;
@@ -82,8 +82,8 @@ static void set_number(struct parse *parse, const struct option_spec *spec, cons
 		*(uint64_t *)field = value;
 }
 
-static void set_duration(struct parse *parse, const struct option_spec *spec, const char *text,
-	void *field)
+static void set_duration(
+	struct parse *parse, const struct option_spec *spec, const char *text, void *field)
 {
 	struct error error = { 0 };
 	nsec_t value = 0;
@@ -94,8 +94,8 @@ static void set_duration(struct parse *parse, const struct option_spec *spec, co
 		*(nsec_t *)field = value;
 }
 
-static void set_fraction(struct parse *parse, const struct option_spec *spec, const char *text,
-	void *field)
+static void set_fraction(
+	struct parse *parse, const struct option_spec *spec, const char *text, void *field)
 {
 	struct error error = { 0 };
 	double value = 0;
@@ -106,8 +106,8 @@ static void set_fraction(struct parse *parse, const struct option_spec *spec, co
 		*(double *)field = value;
 }
 
-static void set_list(struct parse *parse, const struct option_spec *spec, const char *text,
-	void *field)
+static void set_list(
+	struct parse *parse, const struct option_spec *spec, const char *text, void *field)
 {
 	struct error error = { 0 };
 	struct units_list list = { 0 };
@@ -148,8 +148,8 @@ static bool choice_find(struct parse *parse, const struct option_spec *spec, con
 	return false;
 }
 
-static void set_choices(struct parse *parse, const struct option_spec *spec, const char *text,
-	void *field)
+static void set_choices(
+	struct parse *parse, const struct option_spec *spec, const char *text, void *field)
 {
 	struct option_choices choices = { .count = 0 };
 	bool good = true;
@@ -217,8 +217,8 @@ static void set_field(struct parse *parse, const struct option_spec *spec, const
 
 /* True when the option was written in full. A letter inside a cluster leaves argp's index where
  * it was, so there is no word of its own to look at. */
-static bool written_in_full(struct parse *parse, const char *name, const char *text,
-	const struct argp_state *state)
+static bool written_in_full(
+	struct parse *parse, const char *name, const char *text, const struct argp_state *state)
 {
 	const char *word = state->argv[state->next - 1];
 
@@ -289,7 +289,8 @@ static void fault_letters(struct parse *parse, const char *word)
 		const struct option_spec *spec = spec_of_key(parse->command, *letter);
 
 		if (!spec && *letter != KEY_HELP) {
-			faults_add(parse->faults, "unknown option \"-%c\" in \"%.64s\"", *letter, word);
+			faults_add(parse->faults, "unknown option \"-%c\" in \"%.64s\"", *letter,
+				word);
 			return;
 		}
 		if (spec && spec->argument) {
@@ -310,11 +311,12 @@ static void fault_word(struct parse *parse, const char *word)
 		return;
 	}
 	for (const struct option_spec *spec = parse->command->specs; spec->name; spec++) {
-		if (strlen(spec->name) != length - 2 || memcmp(spec->name, word + 2, length - 2) != 0)
+		if (strlen(spec->name) != length - 2 ||
+			memcmp(spec->name, word + 2, length - 2) != 0)
 			continue;
 		if (spec->argument)
-			faults_add(parse->faults, "option \"--%s\" needs a value: --%s=%s", spec->name,
-				spec->name, spec->argument);
+			faults_add(parse->faults, "option \"--%s\" needs a value: --%s=%s",
+				spec->name, spec->name, spec->argument);
 		else
 			faults_add(parse->faults, "option \"--%s\" takes no value", spec->name);
 		return;
@@ -349,8 +351,9 @@ static struct argp_option *argp_options(const struct command *command)
 int options_parse(const struct command *command, int argc, char **argv, void *config,
 	const char **ret_operands, unsigned *ret_operand_count, struct faults *faults)
 {
-	struct parse parse = { .command = command, .config = config, .operands = ret_operands,
-		.faults = faults };
+	struct parse parse = {
+		.command = command, .config = config, .operands = ret_operands, .faults = faults
+	};
 	_cleanup_free_ struct argp_option *options = argp_options(command);
 	const struct argp argp = { .options = options, .parser = parse_key };
 	size_t faults_before = faults->count;

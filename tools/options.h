@@ -39,7 +39,7 @@ struct option_spec {
 	const char *help;
 	const char *group;           /* heading, only on the first row of a group */
 	const char *const *choices;  /* NULL-ended, for OPTION_CHOICE(S) */
-	uint64_t minimum, maximum;   /* of numbers, sizes, times (ns), list items; maximum 0 = none */
+	uint64_t minimum, maximum;   /* numbers, sizes, ns, list items; maximum 0: none */
 };
 
 /* A verb of the command. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Quantities in and out: each spelling that other tools misread has its one meaning here. */
+#include "engine/rng.h"
 #include "engine/units.h"
 
 #include <setjmp.h>
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -17,11 +17,24 @@ static void sizes_mean_what_they_say(void **state)
 		const char *text;
 		uint64_t bytes;
 	} right[] = {
-		{ "0", 0 }, { "4096", 4096 }, { "4GiB", 4 * GIB }, { "4G", 4 * GIB }, { "4g", 4 * GIB },
-		{ "4Gi", 4 * GIB }, { "4GB", 4000000000 }, { "9k", 9216 }, { "9K", 9216 },
-		{ "9KiB", 9216 }, { "9kB", 9000 }, { "1.5T", TIB + TIB / 2 }, { "2TB", 2000000000000 },
-		{ "0.5KiB", 512 }, { "16777215T", UINT64_C(16777215) * TIB },
-		{ "18446744073709551615", UINT64_MAX }, { "3m", 3 * MIB }, { "3MB", 3000000 },
+		{ "0", 0 },
+		{ "4096", 4096 },
+		{ "4GiB", 4 * GIB },
+		{ "4G", 4 * GIB },
+		{ "4g", 4 * GIB },
+		{ "4Gi", 4 * GIB },
+		{ "4GB", 4000000000 },
+		{ "9k", 9216 },
+		{ "9K", 9216 },
+		{ "9KiB", 9216 },
+		{ "9kB", 9000 },
+		{ "1.5T", TIB + TIB / 2 },
+		{ "2TB", 2000000000000 },
+		{ "0.5KiB", 512 },
+		{ "16777215T", UINT64_C(16777215) * TIB },
+		{ "18446744073709551615", UINT64_MAX },
+		{ "3m", 3 * MIB },
+		{ "3MB", 3000000 },
 	};
 
 	(void)state;
@@ -40,12 +53,29 @@ static void odd_sizes_are_refused_and_quoted(void **state)
 		const char *text;
 		int rc;
 	} wrong[] = {
-		{ "0x1000", -EINVAL }, { "15 KB", -EINVAL }, { "15KB", -EINVAL }, { "-1", -EINVAL },
-		{ "+1", -EINVAL }, { "1e9", -EINVAL }, { "18446744073709551616", -ERANGE },
-		{ "16777216T", -ERANGE }, { "9k15", -EINVAL }, { "", -EINVAL }, { "K", -EINVAL },
-		{ " 4K", -EINVAL }, { "4K ", -EINVAL }, { "4gb", -EINVAL }, { "4Gib", -EINVAL },
-		{ "4GIB", -EINVAL }, { "1.", -EINVAL }, { ".5K", -EINVAL }, { "1.0001K", -EINVAL },
-		{ "1,5T", -EINVAL }, { "1.2.3K", -EINVAL }, { "4B", -EINVAL }, { "1.5", -EINVAL },
+		{ "0x1000", -EINVAL },
+		{ "15 KB", -EINVAL },
+		{ "15KB", -EINVAL },
+		{ "-1", -EINVAL },
+		{ "+1", -EINVAL },
+		{ "1e9", -EINVAL },
+		{ "18446744073709551616", -ERANGE },
+		{ "16777216T", -ERANGE },
+		{ "9k15", -EINVAL },
+		{ "", -EINVAL },
+		{ "K", -EINVAL },
+		{ " 4K", -EINVAL },
+		{ "4K ", -EINVAL },
+		{ "4gb", -EINVAL },
+		{ "4Gib", -EINVAL },
+		{ "4GIB", -EINVAL },
+		{ "1.", -EINVAL },
+		{ ".5K", -EINVAL },
+		{ "1.0001K", -EINVAL },
+		{ "1,5T", -EINVAL },
+		{ "1.2.3K", -EINVAL },
+		{ "4B", -EINVAL },
+		{ "1.5", -EINVAL },
 		{ "1.0", -EINVAL },
 		{ "0.0000000000000000001T", -EINVAL },
 	};
@@ -83,9 +113,14 @@ static void durations_are_exact(void **state)
 		const char *text;
 		nsec_t ns;
 	} right[] = {
-		{ "3ms", 3 * NSEC_PER_MSEC }, { "1.5us", 1500 }, { "2", 2 * NSEC_PER_SEC },
-		{ "0.25", NSEC_PER_SEC / 4 }, { "10min", 600 * NSEC_PER_SEC },
-		{ "2h", 7200 * NSEC_PER_SEC }, { "7ns", 7 }, { "1s", NSEC_PER_SEC },
+		{ "3ms", 3 * NSEC_PER_MSEC },
+		{ "1.5us", 1500 },
+		{ "2", 2 * NSEC_PER_SEC },
+		{ "0.25", NSEC_PER_SEC / 4 },
+		{ "10min", 600 * NSEC_PER_SEC },
+		{ "2h", 7200 * NSEC_PER_SEC },
+		{ "7ns", 7 },
+		{ "1s", NSEC_PER_SEC },
 	};
 	static const char *const wrong[] = { "", "-1s", "1 s", "1m", "1S", "0.5ns", "1e3", "1sec",
 		"2600000h", "99999999999999999999s" };
@@ -106,8 +141,8 @@ static void durations_are_exact(void **state)
 
 static void shares_lie_above_zero_up_to_one(void **state)
 {
-	static const char *const wrong[] = { "0", "0%", "1.01", "101%", "-0.5", "", "%", "25 %", "x",
-		"0,5", "1e-1", "0.00" };
+	static const char *const wrong[] = { "0", "0%", "1.01", "101%", "-0.5", "", "%", "25 %",
+		"x", "0,5", "1e-1", "0.00" };
 	double value = 0;
 
 	(void)state;
@@ -136,13 +171,13 @@ static void check_list(const char *text, const uint32_t *values, size_t count)
 }
 
 #define CHECK_LIST(text, ...)                                                                      \
-	check_list(text, (const uint32_t[]){ __VA_ARGS__ },                                       \
+	check_list(text, (const uint32_t[]){ __VA_ARGS__ },                                        \
 		sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
 
 static void lists_double_or_step(void **state)
 {
-	static const char *const wrong[] = { "", "0", "1,", ",1", "1,,2", "4-1", "1-", "-1", "1-8/0",
-		"1-8/", "a", "1;2", "1 2", "4294967296", "1-4294967295/1", "0-4" };
+	static const char *const wrong[] = { "", "0", "1,", ",1", "1,,2", "4-1", "1-", "-1",
+		"1-8/0", "1-8/", "a", "1;2", "1 2", "4294967296", "1-4294967295/1", "0-4" };
 
 	(void)state;
 	CHECK_LIST("1,2,4", 1, 2, 4);
@@ -186,8 +221,8 @@ static void text_out_is_short_and_rounds_into_the_next_unit(void **state)
 	assert_string_equal(units_format_duration(123456789).text, "123 ms");
 	assert_string_equal(units_format_duration(999999999).text, "1.0 s");
 	assert_string_equal(units_format_duration(2 * NSEC_PER_SEC).text, "2.0 s");
-	assert_string_equal(units_format_duration(59 * NSEC_PER_SEC + 960 * NSEC_PER_MSEC).text,
-		"1 min 00 s");
+	assert_string_equal(
+		units_format_duration(59 * NSEC_PER_SEC + 960 * NSEC_PER_MSEC).text, "1 min 00 s");
 	assert_string_equal(units_format_duration(65 * NSEC_PER_SEC).text, "1 min 05 s");
 	assert_string_equal(units_format_duration(3840 * NSEC_PER_SEC).text, "1 h 04 min");
 	assert_string_equal(units_format_duration(-1500).text, "-1.50 us");
@@ -211,18 +246,20 @@ static void text_out_is_short_and_rounds_into_the_next_unit(void **state)
 static void written_sizes_come_back(void **state)
 {
 	const char *given = getenv("SEED");
-	unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
+	uint64_t seed = given ? strtoull(given, NULL, 10) : 42;
+	struct rng rng;
 	static const char alphabet[] = "0123456789.kKMGTiB eE-+x";
 
 	(void)state;
-	print_message("SEED=%u\n", seed);
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	rng_seed(&rng, seed, RNG_LOAD);
 	for (int round = 0; round < 20000; round++) {
 		char text[24], written[24];
-		size_t length = (size_t)(rand_r(&seed) % 10);
+		size_t length = rng_below(&rng, 10);
 		uint64_t bytes, again;
 
 		for (size_t i = 0; i < length; i++)
-			text[i] = alphabet[rand_r(&seed) % (int)(sizeof(alphabet) - 1)];
+			text[i] = alphabet[rng_below(&rng, sizeof(alphabet) - 1)];
 		text[length] = '\0';
 		if (units_parse_size(text, &bytes, NULL) < 0)
 			continue;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "engine/rng.h"
 #include "tools/help.h"
 
 struct config {
@@ -27,27 +28,69 @@ static const char *const modes[] = { "async", "blocking", NULL };
 static const char *const caches[] = { "wb", "wt", "as-is", NULL };
 
 static const struct option_spec specs[] = {
-	{ .name = "flag", .letter = 'f', .type = OPTION_FLAG, .offset = offsetof(struct config, flag),
-		.help = "a flag", .group = "First" },
-	{ .name = "quiet", .letter = 'q', .type = OPTION_FLAG, .offset = offsetof(struct config, quiet),
+	{ .name = "flag",
+		.letter = 'f',
+		.type = OPTION_FLAG,
+		.offset = offsetof(struct config, flag),
+		.help = "a flag",
+		.group = "First" },
+	{ .name = "quiet",
+		.letter = 'q',
+		.type = OPTION_FLAG,
+		.offset = offsetof(struct config, quiet),
 		.help = "less talk" },
-	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, .offset = offsetof(struct config, text),
-		.argument = "FILE", .help = "where to" },
-	{ .name = "number", .type = OPTION_U64, .offset = offsetof(struct config, number),
-		.argument = "N", .help = "how many", .minimum = 1, .maximum = 100 },
-	{ .name = "size", .type = OPTION_SIZE, .offset = offsetof(struct config, size),
-		.argument = "SIZE", .help = "how large", .minimum = 512, .maximum = MIB },
-	{ .name = "time", .type = OPTION_DURATION, .offset = offsetof(struct config, time_ns),
-		.argument = "TIME", .help = "how long", .group = "Second", .minimum = 1000000 },
-	{ .name = "share", .type = OPTION_FRACTION, .offset = offsetof(struct config, share),
-		.argument = "FRACTION", .help = "what part" },
-	{ .name = "depth", .letter = 'd', .type = OPTION_LIST, .offset = offsetof(struct config, depths),
-		.argument = "LIST", .help = "how deep, told at such a length that the line has to break",
-		.minimum = 1, .maximum = 4096 },
-	{ .name = "mode", .type = OPTION_CHOICE, .offset = offsetof(struct config, mode),
-		.argument = "async|blocking", .help = "which", .choices = modes },
-	{ .name = "cache", .type = OPTION_CHOICES, .offset = offsetof(struct config, caches),
-		.argument = "MODES", .help = "which caches", .choices = caches },
+	{ .name = "output",
+		.letter = 'o',
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct config, text),
+		.argument = "FILE",
+		.help = "where to" },
+	{ .name = "number",
+		.type = OPTION_U64,
+		.offset = offsetof(struct config, number),
+		.argument = "N",
+		.help = "how many",
+		.minimum = 1,
+		.maximum = 100 },
+	{ .name = "size",
+		.type = OPTION_SIZE,
+		.offset = offsetof(struct config, size),
+		.argument = "SIZE",
+		.help = "how large",
+		.minimum = 512,
+		.maximum = MIB },
+	{ .name = "time",
+		.type = OPTION_DURATION,
+		.offset = offsetof(struct config, time_ns),
+		.argument = "TIME",
+		.help = "how long",
+		.group = "Second",
+		.minimum = 1000000 },
+	{ .name = "share",
+		.type = OPTION_FRACTION,
+		.offset = offsetof(struct config, share),
+		.argument = "FRACTION",
+		.help = "what part" },
+	{ .name = "depth",
+		.letter = 'd',
+		.type = OPTION_LIST,
+		.offset = offsetof(struct config, depths),
+		.argument = "LIST",
+		.help = "how deep, told at such a length that the line has to break",
+		.minimum = 1,
+		.maximum = 4096 },
+	{ .name = "mode",
+		.type = OPTION_CHOICE,
+		.offset = offsetof(struct config, mode),
+		.argument = "async|blocking",
+		.help = "which",
+		.choices = modes },
+	{ .name = "cache",
+		.type = OPTION_CHOICES,
+		.offset = offsetof(struct config, caches),
+		.argument = "MODES",
+		.help = "which caches",
+		.choices = caches },
 	{ 0 },
 };
 
@@ -151,10 +194,10 @@ static void all_faults_are_told_at_once(void **state)
 	struct faults faults = { 0 };
 
 	(void)state;
-	assert_int_equal(PARSE(&config, &faults, "one", "--bogus=1", "--size", "9k15", "two",
-				 "--number=101", "-qZf", "--mode", "asink", "--time=5us",
-				 "--share=1.5", "--depth=1,8192", "--cache=wb,w,", "--flag=yes",
-				 "--quie", "--numb=5", "-o", "", "--", "--x"),
+	assert_int_equal(
+		PARSE(&config, &faults, "one", "--bogus=1", "--size", "9k15", "two", "--number=101",
+			"-qZf", "--mode", "asink", "--time=5us", "--share=1.5", "--depth=1,8192",
+			"--cache=wb,w,", "--flag=yes", "--quie", "--numb=5", "-o", "", "--", "--x"),
 		-EINVAL);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		assert_true(told(&faults, parts[i]));
@@ -202,25 +245,28 @@ static void a_negative_number_is_a_value_and_no_option(void **state)
 static void any_line_ends_with_its_reasons(void **state)
 {
 	static const char *const words[] = { "-f", "-q", "-fZ", "-Zf", "-o", "--output", "--outp=x",
-		"--bogus", "--flag=1", "--", "-", "x", "--number=3", "--number", "--depth=1-4", "-d",
-		"-dx", "---", "--=", "-Z", "--cache=", "" };
+		"--bogus", "--flag=1", "--", "-", "x", "--number=3", "--number", "--depth=1-4",
+		"-d", "-dx", "---", "--=", "-Z", "--cache=", "" };
 	const char *given = getenv("SEED");
-	unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : 20260;
+	uint64_t seed = given ? strtoull(given, NULL, 10) : 42;
+	struct rng rng;
 
 	(void)state;
-	print_message("SEED=%u\n", seed);
+	print_message("SEED=%llu\n", (unsigned long long)seed);
+	rng_seed(&rng, seed, RNG_LOAD);
 	for (int round = 0; round < 3000; round++) {
 		const char *line[12] = { "exercise" };
 		struct config config = { 0 };
 		struct faults faults = { 0 };
-		int count = rand_r(&seed) % 10, rc;
+		size_t count = rng_below(&rng, 10);
+		int rc;
 
-		for (int i = 0; i < count; i++)
-			line[i + 1] = words[rand_r(&seed) % (int)ARRAY_SIZE(words)];
+		for (size_t i = 0; i < count; i++)
+			line[i + 1] = words[rng_below(&rng, ARRAY_SIZE(words))];
 		line[count + 1] = NULL;
 		rc = parse(line, &config, &faults);
-		assert_int_equal(rc < 0, faults.count > 0);
-		assert_true(faults.count <= (size_t)count + 1);
+		assert_int_equal(rc<0, faults.count> 0);
+		assert_true(faults.count <= count + 1);
 		options_done(&command, &config);
 		faults_done(&faults);
 	}
