@@ -183,6 +183,17 @@ void document_write(struct document *document, FILE *stream)
 	(void)fputc('\n', stream);
 }
 
+int document_give_up(struct document *document, bool json, const struct command *command,
+	const struct faults *faults, int code)
+{
+	if (json) {
+		document_fail(
+			document, code == EXIT_REFUSED ? STATUS_REFUSED : STATUS_FAILED, faults);
+		document_write(document, stdout);
+	}
+	return command_fail(command, faults, code);
+}
+
 struct json_object *document_device_json(const struct device *device)
 {
 	struct json_object *object = json_object_new_object();
@@ -190,7 +201,10 @@ struct json_object *document_device_json(const struct device *device)
 	add_known_text(object, "name", device->name);
 	add_known_text(object, "node", device->node);
 	add_known_text(object, "identity", device->identity);
-	add_u64(object, "size_bytes", device->size_bytes);
+	/* Beyond what an offset can say there is no size to state. */
+	add(object, "size_bytes",
+		device->size_bytes <= INT64_MAX ? json_object_new_uint64(device->size_bytes)
+						: NULL);
 	add_known_u64(object, "logical_block_bytes", device->logical_block_bytes);
 	add_known_u64(object, "physical_block_bytes", device->physical_block_bytes);
 	add_u64(object, "major", device->major);

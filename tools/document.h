@@ -14,6 +14,7 @@
 
 #include "devices/device.h"
 #include "engine/base.h"
+#include "tools/options.h"
 
 #define DOCUMENT_SCHEMA "bareplatter"
 #define DOCUMENT_VERSION "1.0"
@@ -42,6 +43,11 @@ void document_fail(
 
 /* Notes the time of the end and writes the document as it is now. May be called again. */
 void document_write(struct document *document, FILE *stream);
+
+/* Ends a verb that could not do its work: every fault on stderr, and as a message of the document
+ * on stdout when that is to be JSON. Returns code. */
+int document_give_up(struct document *document, bool json, const struct command *command,
+	const struct faults *faults, int code);
 
 /* A device's facts by the names of schema 1.0; what is unknown is null. */
 struct json_object *document_device_json(const struct device *device);

@@ -226,9 +226,8 @@ void help_overview(FILE *stream, const struct command *const *verbs)
 	}
 	(void)fputs("\nExit status:\n", stream);
 	text_paragraphs(stream, exits.text);
-	(void)fputs("\n\"bareplatter help VERB\" tells the options of a verb, \"bareplatter help "
-		    "--man\" prints\n"
-		    "the whole as a man page.\n",
+	(void)fputs("\n\"bareplatter help VERB\" tells the options of a verb,\n"
+		    "\"bareplatter help --man\" prints the whole as a man page.\n",
 		stream);
 }
 
