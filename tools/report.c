@@ -264,11 +264,14 @@ struct units_text report_format_tenths(const struct report_value *value)
 struct units_text report_number_text(double value)
 {
 	/* The process's locale may have a decimal comma, printf and strtod follow it; switching
-	 * this thread to "C" for the conversion keeps both honest. */
-	locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+	 * this thread to "C" for the conversion keeps both honest. Made once: making one costs more
+	 * than all the digits of a row. */
+	static locale_t plain;
 	locale_t before;
 	struct units_text text;
 
+	if (!plain)
+		plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
 	assert(plain && isfinite(value));
 	before = uselocale(plain);
 	for (int digits = 15; digits <= 17; digits++) {
@@ -277,7 +280,6 @@ struct units_text report_number_text(double value)
 			break;
 	}
 	(void)uselocale(before);
-	freelocale(plain);
 	/* A reader tells integers from doubles by the point. */
 	if (!strpbrk(text.text, ".e"))
 		strcat(text.text, ".0");
