@@ -14,6 +14,12 @@
 
 #include "engine/base.h"
 
+/* Twice these overflow the original's 32-bit arithmetic, which then crashes. */
+#define POSTMARK_SIZE_MAX ((1 << 30) - 1)
+#define POSTMARK_FILES_MAX ((1 << 30) - 1)
+/* Longest file name, location included, that its table holds (Debian 1.53-2 on amd64). */
+#define POSTMARK_NAME_BYTES_MAX 83
+
 struct postmark_location {
 	char *name;
 	int32_t weight;
