@@ -106,9 +106,9 @@ static bool parse_number(struct session *session, const struct origin *origin,
 	}
 	if (value < command->minimum || value > command->maximum) {
 		session_fault(session, origin,
-			"`%s`: %lld is refused by PostMark, which would go on without it; the "
-			"value must be %d or more%s", command->word, value, command->minimum,
-			command->maximum < INT32_MAX ? ", and 10 or less" : "");
+			"`%s`: PostMark would refuse %lld and go on without it; the value must be "
+			"%d %s", command->word, value, command->minimum,
+			command->maximum == BIAS_MAX ? "to 10" : "or more");
 		return false;
 	}
 	*ret_value = (int32_t)value;
@@ -414,7 +414,7 @@ static void fault_unknown(struct session *session, const struct origin *origin, 
 {
 	const char *why = "is not a command of PostMark";
 
-	if (!line[strspn(line, " \t")])
+	if (!*line)
 		why = "is empty";
 	else if (*line == BLANK || *line == '\t')
 		why = "begins with a blank";
@@ -447,9 +447,9 @@ enum line_effect session_line(struct session *session, const struct origin *orig
 	}
 	if (line[length] && line[length] != BLANK) {
 		session_fault(session, origin,
-			"'%s': one blank must follow `%s`; PostMark would skip the '%c' unseen",
-			session_quote(line).text, command->word,
-			session_quote(line + length).text[0]);
+			"'%s': one blank must follow `%s`; PostMark would skip the %s unseen",
+			session_quote(line).text, command->word, line[length] == '\t' ? "tab" :
+			(char[]){ '\'', session_quote(line + length).text[0], '\'', '\0' });
 		session->run_seen |= command->apply == run;
 		return LINE_DONE;
 	}

@@ -50,16 +50,19 @@ static void tell(const struct pool_load *load)
 			(unsigned long long)load->transactions_own);
 }
 
+/* report is NULL when faults tell why there is none. */
 static void write_document(int argc, char *const *argv, const struct pool_load *load,
-	const struct report *report, FILE *stream)
+	const struct report *report, const struct faults *faults, FILE *stream)
 {
 	struct document *document = document_new(argc, argv);
 
+	document_set_status(document, STATUS_COMPLETE);
 	for (size_t i = 0; i < load->runs.notes.count; i++)
 		document_message(document, SEVERITY_INFO, "%s", load->runs.notes.text[i]);
-	for (size_t i = 0; i < report_row_count(report); i++)
+	for (size_t i = 0; report && i < report_row_count(report); i++)
 		document_add_cell(document, report_json_row(report, i));
-	document_set_status(document, STATUS_COMPLETE);
+	if (!report)
+		document_fail(document, STATUS_FAILED, faults);
 	document_write(document, stream);
 	document_free(document);
 }
@@ -73,7 +76,7 @@ static int write_counts(int argc, char *const *argv, const struct operations_con
 	if (result < 0)
 		return result;
 	if (config->format == FORMAT_JSON)
-		write_document(argc, argv, load, report, stream);
+		write_document(argc, argv, load, report, NULL, stream);
 	else if (config->format == FORMAT_CSV)
 		report_csv(report, stream);
 	else
@@ -83,11 +86,13 @@ static int write_counts(int argc, char *const *argv, const struct operations_con
 	return result;
 }
 
-static int fail(struct faults *faults, const struct error *error)
+/* Tells the faults on stderr, and in a JSON document on stdout where one was asked for. */
+static int fail(int argc, char *const *argv, const struct operations_config *config,
+	const struct pool_load *load, const struct faults *faults, int code)
 {
-	faults_add(faults, "%s", error->text);
-	return command_fail(&command_operations, faults,
-		error->code == -ENOMEM ? EXIT_NOT_POSSIBLE : EXIT_RUN_FAILED);
+	if (config->count && config->format == FORMAT_JSON)
+		write_document(argc, argv, load, NULL, faults, stdout);
+	return command_fail(&command_operations, faults, code);
 }
 
 static int perform(int argc, char *const *argv, const struct operations_config *config,
@@ -99,7 +104,7 @@ static int perform(int argc, char *const *argv, const struct operations_config *
 
 	if (output_open(&output, config->output, &error) < 0) {
 		faults_add(faults, "%s", error.text);
-		return command_fail(&command_operations, faults, EXIT_USAGE);
+		return fail(argc, argv, config, load, faults, EXIT_USAGE);
 	}
 	tell(load);
 	if (config->count)
@@ -109,7 +114,11 @@ static int perform(int argc, char *const *argv, const struct operations_config *
 	if (result >= 0)
 		result = output_commit(&output, &error);
 	output_cancel(&output);
-	return result < 0 ? fail(faults, &error) : EXIT_DONE;
+	if (result >= 0)
+		return EXIT_DONE;
+	faults_add(faults, "%s", error.text);
+	return fail(argc, argv, config, load, faults,
+		result == -ENOMEM ? EXIT_NOT_POSSIBLE : EXIT_RUN_FAILED);
 }
 
 static int operations_run(int argc, char **argv)
@@ -129,7 +138,7 @@ static int operations_run(int argc, char **argv)
 			"plain lines", formats[config.format]);
 	(void)pool_options_load(&config.pool, &load, &faults);
 	if (faults.count > 0)
-		result = command_fail(&command_operations, &faults, EXIT_USAGE);
+		result = fail(argc, argv, &config, &load, &faults, EXIT_USAGE);
 	else
 		result = perform(argc, argv, &config, &load, &faults);
 	pool_load_done(&load);

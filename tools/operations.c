@@ -141,6 +141,14 @@ struct operations_megabytes operations_megabytes(float bytes)
 	return result;
 }
 
+static struct units_text yes_or_no(const struct report_value *value)
+{
+	struct units_text text;
+
+	(void)snprintf(text.text, sizeof(text.text), "%s", value->truth ? "yes" : "no");
+	return text;
+}
+
 /* clang-format off */
 static const struct report_column count_columns[] = {
 	{ .key = "run", .label = "RUN", .in_table = true },
@@ -165,7 +173,8 @@ static const struct report_column count_columns[] = {
 	{ .key = "live_files_peak", .label = "FILES-PEAK", .in_table = true, .drop = 2 },
 	{ .key = "live_bytes_peak", .label = "BYTES-PEAK", .in_table = true, .drop = 2 },
 	{ .key = "draws", .label = "DRAWS" },
-	{ .key = "pool_emptied", .label = "EMPTIED", .in_table = true, .drop = 3 },
+	{ .key = "pool_emptied", .label = "EMPTIED", .format = yes_or_no, .in_table = true,
+	  .drop = 3 },
 };
 /* clang-format on */
 
