@@ -10,23 +10,29 @@
 
 #include "engine/base.h"
 
-#define DEVICE_TEXT 128
+/* The longest is the wwid of an NVMe namespace without a unique number: 140 characters
+ * (nvme_sysfs wwid_show: "nvme.%04x-%*phN-%*phN-%08x"). */
+#define DEVICE_TEXT 192
 
 struct device {
 	char name[64];               /* kernel name: sda, nvme0n1, loop3, sda2 */
 	char node[96];               /* /dev path */
 	unsigned major, minor;
-	uint64_t size_bytes;
+	uint64_t size_bytes;         /* UINT64_MAX when the kernel's number does not fit */
+	uint64_t size_sectors;       /* of 512 bytes, as the kernel says it */
 	uint64_t diskseq;            /* 0 when the kernel has none */
 	uint32_t logical_block_bytes, physical_block_bytes;
+	uint64_t start_bytes;        /* of a partition on its disk */
 	bool is_partition;
+	unsigned partition_number;   /* 0 on a whole disk */
 	char parent[64];             /* whole disk of a partition, else "" */
 	bool read_only, removable, rotational;
 	char transport[24];          /* sata sas usb nvme virtio loop zram dm md ... or "" */
+	char title[64];              /* the name people gave a dm device, else "" */
 	char vendor[DEVICE_TEXT], model[DEVICE_TEXT], serial[DEVICE_TEXT], wwn[DEVICE_TEXT];
 	char identity[DEVICE_TEXT * 2]; /* semantics of `--write`; never empty */
 	char zoned[24];              /* none, host-aware, host-managed; "" unknown */
-	unsigned queue_depth;        /* of the drive (device/queue_depth); 0 unknown */
+	unsigned queue_depth;        /* device/queue_depth, else a queue's tags; 0 unknown */
 	unsigned nr_requests;
 	char scheduler[32];          /* the active one; "none"; "" when there is no file */
 	char write_cache[24];        /* kernel's view: "write back", "write through", "" */
@@ -45,6 +51,10 @@ struct device_list {
 int device_list_read(const char *sysroot, bool partitions, struct device_list *ret_list,
 	struct error *error);
 void device_list_done(struct device_list *list);
+
+/* The device with this kernel name. -ENOENT when sysfs has none. */
+int device_read(const char *sysroot, const char *name, struct device *ret_device,
+	struct error *error);
 
 /* The device that a name means: /dev/X, any link to it, or (sysroot set) a kernel name.
  * -ENOENT when there is no such node, -ENOTBLK when it is no block device. */
