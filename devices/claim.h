@@ -21,14 +21,17 @@ struct claim {
 	struct target target;      /* target.claim points back here when writable */
 	struct device device;      /* zeroed for null; for a file only name, node, size, identity */
 	bool file_created;         /* by this claim: it may be written without an identity */
-	char name[512];
+	char name[512];            /* the target as the user gave it */
+	uint64_t backing_inode, backing_device; /* of a loop device or a file; else 0 */
 };
 
-/* Parses the target's text without opening anything: kind, path and (file) size in bytes. */
+/* Parses the target's text without opening anything: kind, path and size in bytes (0 when it is
+ * not stated). `null,size=BYTES` is taken, too; its default is 1 TiB. */
 int claim_parse(const char *text, enum target_kind *ret_kind, char *ret_path, size_t path_size,
 	uint64_t *ret_size_bytes, struct error *error);
 
-/* 0 and *ret_claim, or -errno with *every* reason in faults and the class of refusal in the code:
+/* 0 and *ret_claim, or -errno with *every* reason in faults and the class of refusal in the code.
+ * A file that is not there is made for writing, its blocks allocated, and needs no identity.
  * -EPERM refused for safety (exit 3), -ENOENT / -EINVAL usage (exit 2), others not possible here
  * (exit 4). */
 int claim_open(const struct claim_request *request, struct claim **ret_claim,

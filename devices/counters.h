@@ -21,6 +21,12 @@ struct counters {
 /* Reads the node's counters; never fails, tells by `valid`. */
 struct counters counters_read(const struct device *device);
 
+/* The same below a root prefix. */
+struct counters counters_read_below(const char *sysroot, const struct device *device);
+
+/* One `stat` and one `inflight` text; false when they are not understood. */
+bool counters_parse(const char *stat, const char *inflight, struct counters *ret_counters);
+
 /* after - before for the sums; inflight from after. */
 struct counters counters_since(const struct counters *before, const struct counters *after);
 
