@@ -53,7 +53,9 @@ struct backend_ops {
 	int (*wait)(struct backend *backend, nsec_t deadline_ns, struct request *done[],
 		unsigned done_max);
 
-	/* Must not block on requests that the drive never returns. */
+	/* Never blocks on requests that the drive does not return. Those that are still there keep
+	 * their pages pinned in the kernel: the caller may unmap the buffers afterwards, but must
+	 * not put the memory to another use. */
 	void (*close)(struct backend *backend);
 };
 
@@ -69,8 +71,25 @@ extern const struct backend_ops *const backends[];
 /* The one of that name, or NULL. */
 const struct backend_ops *backend_find(const char *name);
 
+extern const struct backend_ops backend_uring_ops;
+extern const struct backend_ops backend_libaio_ops;
+extern const struct backend_ops backend_sync_ops;
+extern const struct backend_ops backend_null_ops;
+
+/* For back ends: what every open refuses alike (-EINVAL): depth 0 or above depth_max, a target
+ * without descriptor. */
+int backend_check(const struct backend_ops *ops, const struct backend_config *config,
+	struct error *error);
+
+/* For back ends: how long until deadline_ns, 0 when it has passed. */
+nsec_t backend_remaining(nsec_t deadline_ns);
+
+/* For back ends without a kernel queue, with nothing at the drive: sleeps until the deadline has
+ * passed or a signal came. */
+void backend_sleep(nsec_t deadline_ns);
+
 /* `auto`: io_uring; libaio where the target lacks RWF_NOWAIT or io_uring cannot be had; sync for
- * depth 1 where neither can. Same contract as ops->open; the reason for falling back ends up in
+ * depth 1 where neither can; null for a null target. Same contract as ops->open; the reason for falling back ends up in
  * ret_why (may be NULL), empty when io_uring was taken. */
 int backend_open_auto(const struct backend_config *config, struct backend **ret_backend,
 	struct error *ret_why, struct error *error);
