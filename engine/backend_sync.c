@@ -5,10 +5,10 @@
  * Durable writes must send what the queued engines send. On a block device a synchronous
  * pwritev2(RWF_DSYNC) does not: blkdev_write_iter() (block/fops.c) sends FUA, or write + flush
  * without it, as for a queued write, and when that is complete generic_write_sync() adds a flush,
- * which queued writes never reach. So a block device without native FUA gets pwrite + fdatasync
- * (the same write + flush), and one with native FUA gets durable writes through a libaio context
- * of depth 1, because no synchronous call sends FUA alone. Files go through iomap, which does the
- * same for both kinds of call, and get RWF_DSYNC.
+ * which queued writes never reach. No synchronous call sends the first half alone, so durable
+ * writes to a block device go through a libaio context of depth 1; where that cannot be had,
+ * pwrite + fdatasync is the same without native FUA. Files go through iomap, which does the same
+ * for both kinds of call, and get RWF_DSYNC.
  *
  * A drive that never answers holds the call, and nothing but the drive can end it.
  */
@@ -19,14 +19,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum durable { DURABLE_FDATASYNC, DURABLE_DSYNC, DURABLE_QUEUED };
-
 struct sync {
 	struct backend backend;
 	int fd;
-	enum durable durable;
 	bool may_write;
-	struct backend *queued; /* for DURABLE_QUEUED */
+	bool dsync;             /* durable writes are pwritev2(RWF_DSYNC) */
+	struct backend *queued; /* where durable writes go, if not NULL */
 	bool at_queued;         /* the oldest request was handed to it */
 	unsigned slots;
 	unsigned first;         /* oldest of the submitted ones, in the circle below */
@@ -36,24 +34,15 @@ struct sync {
 
 static void choose_durable(struct sync *sync, const struct backend_config *config)
 {
-	const struct target *target = config->target;
-	struct backend_config one = *config;
-	const char *text = "write + fdatasync";
+	const char *text = "pwrite + fdatasync (no libaio)";
 
-	sync->durable = DURABLE_FDATASYNC;
-	if (target->kind == TARGET_FILE) {
-		sync->durable = DURABLE_DSYNC;
+	sync->dsync = config->target->kind == TARGET_FILE;
+	if (sync->dsync)
 		text = "RWF_DSYNC";
-	} else if (target->native_fua && sync->may_write) {
-		one.depth = 1;
-		one.flushes = 0;
-		sync->durable = DURABLE_QUEUED;
-		text = "FUA through libaio";
-		if (backend_libaio_ops.open(&one, &sync->queued, NULL) < 0) {
-			sync->durable = DURABLE_DSYNC;
-			text = "RWF_DSYNC, one flush more than queued engines (no libaio)";
-		}
-	}
+	else if (!sync->may_write)
+		text = "none";
+	else if (backend_libaio_ops.open(config, &sync->queued, NULL) == 0)
+		text = "one libaio request";
 	(void)snprintf(sync->backend.level, sizeof(sync->backend.level),
 		"pread, pwrite; durable writes: %s", text);
 }
@@ -95,7 +84,7 @@ static ssize_t write_durable(const struct sync *sync, const struct request *requ
 	struct iovec body = { request->buffer, request->length_bytes };
 	ssize_t bytes;
 
-	if (sync->durable == DURABLE_DSYNC)
+	if (sync->dsync)
 		return pwritev2(sync->fd, &body, 1, (off_t)request->offset_bytes, RWF_DSYNC);
 	bytes = pwrite(sync->fd, request->buffer, request->length_bytes,
 		(off_t)request->offset_bytes);
@@ -118,6 +107,18 @@ static int32_t perform(const struct sync *sync, const struct request *request)
 	return bytes < 0 ? -errno : (int32_t)bytes;
 }
 
+static int wait_queued(struct sync *sync, struct request *request, nsec_t deadline_ns,
+	struct request *done[])
+{
+	int ret;
+
+	if (!sync->at_queued)
+		sync->queued->ops->submit(sync->queued, &request, 1);
+	ret = sync->queued->ops->wait(sync->queued, deadline_ns, done, 1);
+	sync->at_queued = ret <= 0;
+	return ret;
+}
+
 static int sync_wait(struct backend *backend, nsec_t deadline_ns, struct request *done[],
 	unsigned done_max)
 {
@@ -128,13 +129,9 @@ static int sync_wait(struct backend *backend, nsec_t deadline_ns, struct request
 		backend_sleep(deadline_ns);
 		return 0;
 	}
-	if (request->op == REQUEST_WRITE && request->fua && sync->durable == DURABLE_QUEUED) {
-		int ret;
+	if (request->op == REQUEST_WRITE && request->fua && sync->queued) {
+		int ret = wait_queued(sync, request, deadline_ns, done);
 
-		if (!sync->at_queued)
-			sync->queued->ops->submit(sync->queued, &request, 1);
-		ret = sync->queued->ops->wait(sync->queued, deadline_ns, done, 1);
-		sync->at_queued = ret <= 0;
 		if (ret <= 0)
 			return ret;
 	} else {

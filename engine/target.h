@@ -24,7 +24,6 @@ struct target {
 	uint32_t logical_block_bytes;  /* alignment of offsets, lengths and memory */
 	uint32_t physical_block_bytes;
 	bool rotational;
-	bool native_fua;               /* queue/fua = 1: a durable write needs no flush */
 	const char *name;              /* as the user gave it; owned by whoever made the target */
 };
 
