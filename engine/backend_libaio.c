@@ -208,8 +208,9 @@ static void refuse_first(struct aio *aio, int code)
 }
 
 /* Hands over what is pending. What the kernel has no room for (-EAGAIN) stays until something
- * has come back. */
-static void push(struct aio *aio)
+ * has come back. False when a signal kept the rest from the kernel: then nothing may come back,
+ * and waiting for it would be for ever. */
+static bool push(struct aio *aio)
 {
 	while (aio->pending) {
 		struct iocb **first = aio->queue + aio->pending_first;
@@ -226,12 +227,15 @@ static void push(struct aio *aio)
 			aio->pending_first += (unsigned)taken;
 			aio->pending -= (unsigned)taken;
 			aio->at_kernel += (unsigned)taken;
-		} else if (taken == -EINTR || (taken == -EAGAIN && aio->at_kernel)) {
+		} else if (taken == -EINTR) {
+			return false;
+		} else if (taken == -EAGAIN && aio->at_kernel) {
 			break;
 		} else {
 			refuse_first(aio, taken ? taken : -EIO);
 		}
 	}
+	return true;
 }
 
 static unsigned reap_refused(struct aio *aio, struct request *done[], unsigned done_max)
@@ -304,7 +308,8 @@ static int libaio_wait(struct backend *backend, nsec_t deadline_ns, struct reque
 
 	if (!done_max)
 		return 0;
-	push(aio);
+	if (!push(aio))
+		deadline_ns = 0;
 	if (aio->refused)
 		count = reap_refused(aio, done, done_max);
 	if (aio->ring)
