@@ -63,10 +63,6 @@ int check_device(const char *sysroot, const char *name, struct check_result *ret
 void check_result_done(struct check_result *result);
 bool check_is_clean(const struct check_result *result);
 
-/* What a device is used for, in a word or two for a list: "free" when nothing is known against
- * writing. Never opens the device. */
-int check_use(const char *sysroot, const struct device *device, char *ret_text, size_t text_size);
-
 /* Appends a finding, or a note. */
 void check_add(struct check_result *result, enum check_reason reason, enum check_weight weight,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -363,3 +363,9 @@ void claim_close(struct claim *claim)
 	cleanup_close(&claim->target.fd);
 	free(claim);
 }
+
+void claim_discard(struct claim *claim)
+{
+	if (claim->file_created)
+		(void)unlink(claim->device.node);
+}

@@ -41,4 +41,7 @@ int claim_open(const struct claim_request *request, struct claim **ret_claim,
 int claim_verify(const struct claim *claim, struct error *error);
 void claim_close(struct claim *claim);
 
+/* Nothing was written: removes the file again if this claim made it. Before claim_close. */
+void claim_discard(struct claim *claim);
+
 #endif

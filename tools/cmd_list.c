@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "devices/check.h"
+#include "devices/relations.h"
 #include "tools/command.h"
 #include "tools/document.h"
 #include "tools/report.h"
@@ -136,22 +136,17 @@ static bool is_unused_slot(const struct device *device)
 static int gather(const struct list_config *config, struct report *report, struct error *error)
 {
 	struct device_list list = { 0 };
+	_cleanup_free_ struct relations_use *uses = NULL;
 	int rc = device_list_read(config->sysroot, config->partitions, &list, error);
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < list.count; i++) {
-		char use[128];
-
-		if (!config->all && is_unused_slot(&list.devices[i]))
-			continue;
-		/* One device that vanished meanwhile is no reason to hide the others. */
-		if (check_use(config->sysroot, &list.devices[i], use, sizeof(use)) < 0)
-			(void)snprintf(use, sizeof(use), "unknown");
-		add_device(report, &list.devices[i], use);
-	}
+	rc = relations_use_read(config->sysroot, &list, &uses, error);
+	for (size_t i = 0; rc == 0 && i < list.count; i++)
+		if (config->all || !is_unused_slot(&list.devices[i]))
+			add_device(report, &list.devices[i], uses[i].text);
 	device_list_done(&list);
-	return 0;
+	return rc;
 }
 
 static int print(const struct list_config *config, const struct report *report,

@@ -14,7 +14,7 @@ static void fault_pool(const char *name, struct faults *faults)
 {
 	char names[256] = "";
 
-	for (const struct pool *pool = pools; pool->name; pool++) {
+	for (const struct named_pool *pool = named_pools; pool->name; pool++) {
 		const size_t used = strlen(names);
 
 		(void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
@@ -40,13 +40,13 @@ static void load_base(const struct pool_options *options, struct pool_load *load
 		return;
 	}
 	load->name = options->pool ? options->pool : POOL_OPTIONS_DEFAULT;
-	load->pool = pool_find(load->name);
+	load->pool = named_pool_find(load->name);
 	if (!load->pool) {
 		fault_pool(load->name, faults);
 		return;
 	}
 	load->disk_share = load->pool->disk_share;
-	pool_config(load->pool, (enum paper_disk)options->paper_disk, &config);
+	named_pool_config(load->pool, (enum paper_disk)options->paper_disk, &config);
 	postmark_runs_add(&load->runs, &config);
 }
 

@@ -9,7 +9,7 @@
 #ifndef TOOLS_POOL_OPTIONS_H
 #define TOOLS_POOL_OPTIONS_H
 
-#include "fsmodel/pools.h"
+#include "fsmodel/named_pools.h"
 #include "fsmodel/postmark_file.h"
 #include "tools/options.h"
 
@@ -33,7 +33,7 @@ struct pool_options {
 struct pool_load {
 	struct postmark_runs runs; /* at least one; each passes postmark_config_check */
 	const char *name;          /* the pool's, or the command file's path as given */
-	const struct pool *pool;   /* NULL for a command file */
+	const struct named_pool *pool;   /* NULL for a command file */
 	bool changed;              /* other than the base in more than transactions and seed */
 	bool shortened;            /* some run has fewer transactions than its base */
 	uint64_t transactions_own; /* of the base, all runs together */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "fsmodel/pools.h"
+#include "fsmodel/named_pools.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@
 	}
 
 /* clang-format off */
-const struct pool pools[] = {
+const struct named_pool named_pools[] = {
 	/* ATC 2007, table 2. */
 	POOL_2007("SS", "10,000 files of 9-15 KiB", SMALL_LOW, SMALL_HIGH, 10000, 100000, 100000),
 	POOL_2007("SL", "200,000 files of 9-15 KiB", SMALL_LOW, SMALL_HIGH, 200000, 100000, 100000),
@@ -49,16 +49,17 @@ const struct pool pools[] = {
 };
 /* clang-format on */
 
-const struct pool *pool_find(const char *name)
+const struct named_pool *named_pool_find(const char *name)
 {
-	for (const struct pool *pool = pools; pool->name; pool++) {
+	for (const struct named_pool *pool = named_pools; pool->name; pool++) {
 		if (!strcmp(pool->name, name))
 			return pool;
 	}
 	return NULL;
 }
 
-void pool_config(const struct pool *pool, enum paper_disk disk, struct postmark_config *ret_config)
+void named_pool_config(const struct named_pool *pool, enum paper_disk disk,
+	struct postmark_config *ret_config)
 {
 	postmark_config_default(ret_config);
 	ret_config->size_low_bytes = pool->size_low_bytes;
