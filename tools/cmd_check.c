@@ -103,25 +103,49 @@ static void print_device(const char *target, const struct device *device)
 	print_queue(device);
 }
 
-/* The arguments that a run would need ("" for none), or NULL when nothing helps. */
-static const char *write_arguments(
-	const char *target, const struct check_result *result, char *text, size_t size)
+/* What a run has to be given before it may write. Nothing can be lost where there is no device. */
+static bool needs_identity(const char *target)
 {
-	if (!overridable(result))
-		return NULL;
-	text[0] = '\0';
-	/* Nothing can be lost where there is no device. */
-	if (strcmp(target, "null") != 0)
-		(void)snprintf(text, size, "--write %s%s", result->device.identity,
-			result->count ? " --discard-contents" : "");
-	return text;
+	return strcmp(target, "null") != 0;
+}
+
+/* A word as a shell takes it: serial numbers may hold blanks. */
+static void print_word(const char *word)
+{
+	if (strspn(word,
+		    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		    "+,-./:=@_") == strlen(word)) {
+		(void)fputs(word, stdout);
+		return;
+	}
+	(void)putchar('\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			(void)fputs("'\\'", stdout);
+		(void)putchar(*word);
+	}
+	(void)putchar('\'');
+}
+
+static void print_verdict(const char *target, const struct check_result *result)
+{
+	if (!overridable(result)) {
+		(void)puts("verdict: must not be written");
+		return;
+	}
+	(void)fputs(result->count ? "verdict: not written unless a run is given"
+				  : "verdict: may be written",
+		stdout);
+	if (needs_identity(target)) {
+		(void)fputs(
+			result->count ? " --write " : " by a run that is given --write ", stdout);
+		print_word(result->device.identity);
+	}
+	(void)puts(result->count ? " --discard-contents" : "");
 }
 
 static void print_result(const char *target, const struct check_result *result)
 {
-	char text[DEVICE_TEXT * 3];
-	const char *arguments = write_arguments(target, result, text, sizeof(text));
-
 	print_device(target, &result->device);
 	for (size_t i = 0; i < result->note_count; i++)
 		(void)printf("note: %s\n", result->notes[i].text);
@@ -129,14 +153,24 @@ static void print_result(const char *target, const struct check_result *result)
 		(void)printf("against writing: %s: %s%s\n",
 			check_reason_name(result->findings[i].reason), result->findings[i].text,
 			result->findings[i].hard ? " (no override)" : "");
-	if (!arguments)
-		(void)puts("verdict: must not be written");
-	else if (result->count)
-		(void)printf("verdict: not written unless a run is given %s\n", arguments);
-	else if (*arguments)
-		(void)printf("verdict: may be written by a run that is given %s\n", arguments);
-	else
-		(void)puts("verdict: may be written");
+	print_verdict(target, result);
+}
+
+/* The words that a run has to be given; null when nothing helps. */
+static struct json_object *write_arguments(const char *target, const struct check_result *result)
+{
+	struct json_object *words;
+
+	if (!overridable(result))
+		return NULL;
+	words = json_object_new_array();
+	if (needs_identity(target)) {
+		(void)json_object_array_add(words, report_json_text("--write"));
+		(void)json_object_array_add(words, report_json_text(result->device.identity));
+	}
+	if (result->count)
+		(void)json_object_array_add(words, report_json_text("--discard-contents"));
+	return words;
 }
 
 static struct json_object *findings_json(const struct check_finding *findings, size_t count)
@@ -159,13 +193,10 @@ static struct json_object *findings_json(const struct check_finding *findings, s
 static void write_json(
 	const char *target, const struct check_result *result, struct document *document)
 {
-	char text[DEVICE_TEXT * 3];
-	const char *arguments = write_arguments(target, result, text, sizeof(text));
-
 	document_set_device(document, &result->device);
 	document_set(document, "target", report_json_text(target));
 	document_set(document, "may_be_written", json_object_new_boolean(result->count == 0));
-	document_set(document, "write_arguments", arguments ? report_json_text(arguments) : NULL);
+	document_set(document, "write_arguments", write_arguments(target, result));
 	document_set(document, "findings", findings_json(result->findings, result->count));
 	document_set(document, "notes", findings_json(result->notes, result->note_count));
 	document_set_status(document, STATUS_COMPLETE);

@@ -152,6 +152,7 @@ static void option_text(const struct option_spec *spec, char *text, size_t size)
 {
 	size_t used = (size_t)snprintf(text, size, "%s", spec->help);
 
+	assert(spec->argument || !spec->choices);
 	if (spec->choices && !strchr(spec->argument, '|')) {
 		for (size_t i = 0; spec->choices[i] && used < size; i++)
 			used += (size_t)snprintf(text + used, size - used, "%s%s",

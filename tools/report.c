@@ -282,7 +282,7 @@ struct units_text report_number_text(double value)
 	(void)uselocale(before);
 	/* A reader tells integers from doubles by the point. */
 	if (!strpbrk(text.text, ".e"))
-		strcat(text.text, ".0");
+		(void)snprintf(text.text + strlen(text.text), 3, ".0");
 	return text;
 }
 
