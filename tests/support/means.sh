@@ -39,6 +39,8 @@ means_exist()
 	dm) [ "$(id -u)" = 0 ] && dmsetup version >/dev/null 2>&1 ;;
 	md) [ "$(id -u)" = 0 ] && [ -e /proc/mdstat ] ;;
 	tracefs) [ "$(id -u)" = 0 ] && [ -r /sys/kernel/tracing/events/block/enable ] ;;
+	udev) [ -d /run/udev/data ] ;;
+	unshare) unshare --mount true 2>/dev/null ;;
 	*) command -v "$1" >/dev/null ;;
 	esac
 }

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # heavy: runs every part of the comparison bench once, for a second each
-# requires: root loop uring fio strace python3
 #
 # The comparison bench works: each part ends with a verdict, whatever it is (figures of a sanitized
 # build on a busy machine mean nothing, and noise may swallow them), and it leaves neither a loop
 # device nor its file.
-. "$(dirname "$0")/../support/require.sh"
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
+. tests/support/require.sh
+require root loop uring fio strace python3
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

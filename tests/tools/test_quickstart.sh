@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # heavy: builds the release preset and plays 3 x 14 cells
-# requires: root loop
 #
 # What the README promises of its first command: it ends with the table of 14 cells, and leaves
 # neither a loop device nor a file behind, whether it ends by itself, is stopped by a signal, or
 # finds no loop device to use.
-. "$(dirname "$0")/../support/require.sh"
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
+. tests/support/require.sh
+require root loop
 
 scratch=$(mktemp -d /var/tmp/test-quickstart.XXXXXX)
 export TMPDIR=$scratch/tmp
