@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # Which Debian 12 packages each purpose needs, in this one place, and how they are installed.
-# Sourced by the scripts beside it.
+# Sourced by the scripts beside it. Here-strings and not process substitution: a bare chroot has no
+# /proc, and so no /dev/fd.
 
 declare -A packages=(
 	[build]="gcc libc6-dev cmake ninja-build pkgconf liburing-dev libaio-dev libudev-dev
@@ -26,7 +27,7 @@ packages_missing()
 	# shellcheck disable=SC2086 # package names are words
 	while read -r name state; do
 		[ "$state" = installed ] && installed[$name]=1
-	done < <(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null)
+	done <<<"$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null)"
 	for name in $wanted; do
 		if [ -z "${installed[$name]:-}" ]; then
 			installed[$name]=1 # named once
@@ -58,7 +59,7 @@ packages_ensure()
 			"$(for group in "$@"; do echo ${packages[$group]}; done | xargs)" >&2
 		return 0
 	fi
-	mapfile -t missing < <(packages_missing "$@")
+	read -ra missing <<<"$(packages_missing "$@" | tr '\n' ' ')"
 	[ "${#missing[@]}" -gt 0 ] || return 0
 	if [ "$(id -u)" != 0 ]; then
 		echo "$0: please install as root: apt-get install ${missing[*]}" >&2
