@@ -21,6 +21,9 @@
 /* Requests drawn ahead: enough for `plans` small operations, bounded for large ones. */
 #define REQUESTS_AHEAD 16384
 
+/* Requests hashed at a time: the library's call costs more than 16 bytes do. */
+#define HASH_BATCH 64
+
 enum request_state { REQUEST_NEW, REQUEST_HELD, REQUEST_WAITING, REQUEST_QUEUED, REQUEST_AT_DRIVE };
 
 struct scheduler {
@@ -52,6 +55,8 @@ struct scheduler {
 	uint64_t sequence;
 	nsec_t now_ns;
 	XXH3_state_t *hash;
+	uint8_t hash_batch[HASH_BATCH][16];
+	unsigned hash_count;
 };
 
 static size_t requests_needed(const struct source *source, unsigned plans)
@@ -148,10 +153,17 @@ void scheduler_free(struct scheduler *scheduler)
 	free(scheduler);
 }
 
+static void flush_hash(struct scheduler *scheduler)
+{
+	(void)XXH3_64bits_update(scheduler->hash, scheduler->hash_batch,
+		scheduler->hash_count * sizeof(scheduler->hash_batch[0]));
+	scheduler->hash_count = 0;
+}
+
 /* One request's share of q_stream_hash: 16 bytes, little endian whatever the machine. */
 static void hash_request(struct scheduler *scheduler, const struct request *request)
 {
-	uint8_t record[16];
+	uint8_t *record = scheduler->hash_batch[scheduler->hash_count++];
 	uint64_t offset = htole64(request->offset_bytes);
 	uint32_t length = htole32(request->length_bytes);
 
@@ -161,7 +173,8 @@ static void hash_request(struct scheduler *scheduler, const struct request *requ
 	record[13] = request->role;
 	record[14] = request->stage;
 	record[15] = request->fua;
-	(void)XXH3_64bits_update(scheduler->hash, record, sizeof(record));
+	if (scheduler->hash_count == HASH_BATCH)
+		flush_hash(scheduler);
 }
 
 /* The request's stage is open: it may go unless something is in its way. */
@@ -550,6 +563,7 @@ int scheduler_run(struct scheduler *scheduler, struct scheduler_result *ret_resu
 	int r;
 
 	(void)XXH3_64bits_reset(scheduler->hash);
+	scheduler->hash_count = 0;
 	scheduler->result = (struct scheduler_result){ .end = SCHEDULER_COMPLETE };
 	scheduler->now_ns = clock_now(scheduler->config.clock);
 	scheduler->result.started_ns = scheduler->now_ns;
@@ -559,6 +573,7 @@ int scheduler_run(struct scheduler *scheduler, struct scheduler_result *ret_resu
 	scheduler->result.finished_ns = scheduler->now_ns;
 	if (scheduler->config.recorder->series)
 		series_finish(scheduler->config.recorder->series, scheduler->now_ns);
+	flush_hash(scheduler);
 	scheduler->result.q_stream_hash = XXH3_64bits_digest(scheduler->hash);
 	*ret_result = scheduler->result;
 	return r;

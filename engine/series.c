@@ -7,11 +7,12 @@
 /* Enough for 20 minutes of one-second windows; grown by doubling, once per thousands of windows. */
 #define ROWS_FIRST 1200
 
-int series_init(struct series *series, nsec_t window_ns)
+int series_init(struct series *series, nsec_t window_ns, bool times)
 {
 	assert(window_ns > 0);
 	memset(series, 0, sizeof(*series));
 	series->window_ns = window_ns;
+	series->times = times;
 	series->rows = malloc(ROWS_FIRST * sizeof(*series->rows));
 	if (!series->rows)
 		return -ENOMEM;

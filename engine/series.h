@@ -14,7 +14,7 @@ struct series_row {
 	nsec_t start_ns, end_ns; /* since the run's start; end is exclusive */
 	uint64_t reads, writes;
 	uint64_t read_bytes, write_bytes;
-	nsec_t drive_p50_ns, drive_p99_ns, drive_max_ns; /* -1 when the window is empty */
+	nsec_t drive_p50_ns, drive_p99_ns, drive_max_ns; /* -1 when empty or not kept */
 };
 
 struct series {
@@ -23,12 +23,13 @@ struct series {
 	struct series_row *rows; /* closed windows */
 	size_t count, capacity;
 	struct series_row open;
+	bool times;              /* keep a histogram per window; else counts only */
 	struct histogram drive;
 	bool truncated;          /* memory for further rows could not be had */
 };
 
-/* -ENOMEM. The origin is set by series_start. */
-int series_init(struct series *series, nsec_t window_ns);
+/* times: whether windows have percentiles (a few ns more per request). -ENOMEM. */
+int series_init(struct series *series, nsec_t window_ns, bool times);
 void series_done(struct series *series);
 
 /* Empties the series; the run begins at now_ns. */
@@ -42,7 +43,8 @@ static inline void series_add(struct series *series, nsec_t completed_ns, nsec_t
 {
 	if (completed_ns - series->origin_ns >= series->open.end_ns)
 		series_advance(series, completed_ns);
-	histogram_add(&series->drive, drive_ns);
+	if (series->times)
+		histogram_add(&series->drive, drive_ns);
 	if (write) {
 		series->open.writes++;
 		series->open.write_bytes += bytes;

@@ -246,7 +246,7 @@ static int check_run(int argc, char **argv)
 			code = EXIT_REFUSED;
 	}
 	if (rc < 0)
-		code = document_give_up(document, config.format == CHECK_JSON, &command_check,
+		code = document_give_up(document, config.format == CHECK_JSON, NULL, &command_check,
 			&faults, exit_code_of(rc));
 	check_result_done(&result);
 	document_free(document);

@@ -192,7 +192,7 @@ static int list_run(int argc, char **argv)
 	}
 	if (code != EXIT_DONE)
 		(void)document_give_up(
-			document, config.format == LIST_JSON, &command_list, &faults, code);
+			document, config.format == LIST_JSON, NULL, &command_list, &faults, code);
 	report_free(report);
 	document_free(document);
 	return code;

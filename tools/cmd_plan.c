@@ -204,15 +204,8 @@ static void write_plan(const struct run_plan *plan, struct document *document, F
 static int fail(const struct run_options *options, struct document *document,
 	struct output *output, const struct faults *faults, int code)
 {
-	if (options->output_format == OUTPUT_JSON) {
-		document_fail(document, code == EXIT_REFUSED ? STATUS_REFUSED : STATUS_FAILED,
-			faults);
-		document_write(document, output->stream);
-		(void)output_commit(output, NULL);
-	} else {
-		output_cancel(output);
-	}
-	return command_fail(&command_plan, faults, code);
+	return document_give_up(document, options->output_format == OUTPUT_JSON, output,
+		&command_plan, faults, code);
 }
 
 static int make_and_show(const struct run_options *options, const char *text,

@@ -246,24 +246,16 @@ static int exit_code(const struct run *run, bool committed)
 	if (run_signals_stopped_by())
 		return 128 + run_signals_stopped_by();
 	if (run->error.code && !run->cells_played)
-		return errno_to_exit(run->error.code) == EXIT_USAGE ? EXIT_NOT_POSSIBLE
-								    : EXIT_NOT_POSSIBLE;
+		return EXIT_NOT_POSSIBLE;
 	return run->failed || run->error.code || !committed ? EXIT_RUN_FAILED : EXIT_DONE;
 }
 
 /* Answers a command that cannot be run, in the form that was asked for. */
 static int refuse(struct run *run, int code)
 {
-	if (run->options.output_format == OUTPUT_JSON && run->output.stream) {
-		document_fail(run->document,
-			code == EXIT_REFUSED ? STATUS_REFUSED : STATUS_FAILED, &run->faults);
-		document_write(run->document, run->output.stream);
-		(void)output_commit(&run->output, NULL);
-	} else {
-		output_cancel(&run->output);
-	}
 	output_cancel(&run->series);
-	return command_fail(&command_run, &run->faults, code);
+	return document_give_up(run->document, run->options.output_format == OUTPUT_JSON,
+		&run->output, &command_run, &run->faults, code);
 }
 
 static int play_all(struct run *run)

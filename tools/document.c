@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/clock.h"
+#include "tools/output.h"
 #include "tools/report.h"
 #include "version.h"
 
@@ -183,14 +184,20 @@ void document_write(struct document *document, FILE *stream)
 	(void)fputc('\n', stream);
 }
 
-int document_give_up(struct document *document, bool json, const struct command *command,
-	const struct faults *faults, int code)
+int document_give_up(struct document *document, bool json, struct output *output,
+	const struct command *command, const struct faults *faults, int code)
 {
+	bool elsewhere = output && output->stream;
+
 	if (json) {
 		document_fail(
 			document, code == EXIT_REFUSED ? STATUS_REFUSED : STATUS_FAILED, faults);
-		document_write(document, stdout);
+		document_write(document, elsewhere ? output->stream : stdout);
 	}
+	if (json && elsewhere)
+		(void)output_commit(output, NULL);
+	else if (elsewhere)
+		output_cancel(output);
 	return command_fail(command, faults, code);
 }
 

@@ -21,6 +21,7 @@
 
 struct json_object;
 struct document;
+struct output;
 
 enum document_status { STATUS_COMPLETE, STATUS_INTERRUPTED, STATUS_FAILED, STATUS_REFUSED };
 
@@ -45,9 +46,10 @@ void document_fail(
 void document_write(struct document *document, FILE *stream);
 
 /* Ends a verb that could not do its work: every fault on stderr, and as a message of the document
- * on stdout when that is to be JSON. Returns code. */
-int document_give_up(struct document *document, bool json, const struct command *command,
-	const struct faults *faults, int code);
+ * when that is to be JSON, written to output (NULL: stdout), which is cancelled otherwise.
+ * Returns code. */
+int document_give_up(struct document *document, bool json, struct output *output,
+	const struct command *command, const struct faults *faults, int code);
 
 /* A device's facts by the names of schema 1.0; what is unknown is null. */
 struct json_object *document_device_json(const struct device *device);

@@ -73,7 +73,8 @@ int run_session_open(struct run_session *session, const struct run_plan *plan,
 		return error_set(error, -ENOMEM, "no memory for the histograms");
 	if (options->series || plan->time_limit_ns) {
 		session->series = malloc(sizeof(*session->series));
-		if (!session->series || series_init(session->series, options->interval_ns) < 0)
+		if (!session->series || series_init(session->series, options->interval_ns,
+			options->series != NULL) < 0)
 			return error_set(error, -ENOMEM, "no memory for the series");
 	}
 	/* Bodies for nobody: the null engine touches no memory unless stamps are asked for. */

@@ -16,7 +16,7 @@ static void stall_of_two_seconds_is_forty_empty_rows(void **state)
 	unsigned empty = 0;
 
 	(void)state;
-	assert_int_equal(series_init(&series, WINDOW), 0);
+	assert_int_equal(series_init(&series, WINDOW, true), 0);
 	series_start(&series, now);
 	for (int i = 0; i < 100; i++, now += NSEC_PER_MSEC)
 		series_add(&series, now, 900 * NSEC_PER_USEC, 4096, i % 2);
@@ -53,7 +53,7 @@ static void many_windows_grow(void **state)
 	struct series series;
 
 	(void)state;
-	assert_int_equal(series_init(&series, NSEC_PER_MSEC), 0);
+	assert_int_equal(series_init(&series, NSEC_PER_MSEC, true), 0);
 	series_start(&series, 0);
 	series_add(&series, 10 * NSEC_PER_SEC, 1, 512, true);
 	series_finish(&series, 10 * NSEC_PER_SEC + 1);
