@@ -83,8 +83,9 @@ static int open_instead(const struct backend_config *config, struct backend *uri
 	}
 	if (config->depth == 1 && backend_sync_ops.open(config, ret_backend, NULL) == 0)
 		return 0;
-	return error_set(error, libaio_error.code, "no engine for depth %u: io_uring: %.180s; libaio: %.180s",
-		config->depth, why->text, libaio_error.text);
+	return error_set(error, libaio_error.code,
+		"no engine for depth %u: io_uring: %.180s; libaio: %.180s", config->depth,
+		why->text, libaio_error.text);
 }
 
 int backend_open_auto(const struct backend_config *config, struct backend **ret_backend,

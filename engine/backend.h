@@ -89,8 +89,8 @@ nsec_t backend_remaining(nsec_t deadline_ns);
 void backend_sleep(nsec_t deadline_ns);
 
 /* `auto`: io_uring; libaio where the target lacks RWF_NOWAIT or io_uring cannot be had; sync for
- * depth 1 where neither can; null for a null target. Same contract as ops->open; the reason for falling back ends up in
- * ret_why (may be NULL), empty when io_uring was taken. */
+ * depth 1 where neither can; null for a null target. Same contract as ops->open; the reason for
+ * falling back ends up in ret_why (may be NULL), empty when there was no need. */
 int backend_open_auto(const struct backend_config *config, struct backend **ret_backend,
 	struct error *ret_why, struct error *error);
 

@@ -99,15 +99,17 @@ static int refused_permission(int code, const struct uring_facts *facts, struct 
 {
 	if (facts->disabled == 1)
 		return error_set(error, code,
-			"io_uring: sysctl kernel.io_uring_disabled = 1 keeps it from processes outside "
-			"kernel.io_uring_group; run as root, set it to 0, or use --engine libaio");
+			"io_uring: sysctl kernel.io_uring_disabled = 1 keeps it from processes "
+			"outside kernel.io_uring_group; run as root, set it to 0, or use "
+			"--engine libaio");
 	if (facts->disabled == 2)
 		return error_set(error, code,
-			"io_uring: sysctl kernel.io_uring_disabled = 2 switches it off for everyone; "
-			"set it to 0, or use --engine libaio");
+			"io_uring: sysctl kernel.io_uring_disabled = 2 switches it off for "
+			"everyone; set it to 0, or use --engine libaio");
 	return error_set(error, code,
 		"io_uring: %s for io_uring_setup, and no sysctl forbids it: a %s; "
-		"allow io_uring there (docker: --security-opt seccomp=FILE), or use --engine libaio",
+		"allow io_uring there (docker: --security-opt seccomp=FILE), or use --engine "
+		"libaio",
 		strerror(-code),
 		facts->filtered ? "seccomp filter does, as containers have" :
 			"security module or a container's seccomp filter does");
@@ -124,20 +126,21 @@ int backend_uring_refused(int code, const struct uring_facts *facts, struct erro
 		if (facts->filtered || facts->disabled >= 0)
 			return error_set(error, code,
 				"io_uring: kernel %s answers ENOSYS to io_uring_setup %s; allow "
-				"io_uring there (docker: --security-opt seccomp=FILE), or use --engine "
-				"libaio",
+				"io_uring there (docker: --security-opt seccomp=FILE), or use "
+				"--engine libaio",
 				facts->release,
-				facts->filtered ? "because of a seccomp filter, as containers have" :
+				facts->filtered ?
+					"because of a seccomp filter, as containers have" :
 					"although it has io_uring: a seccomp filter");
 		return error_set(error, code,
-			"io_uring: kernel %s does not have it (5.11 is needed, 6.1 recommended); use a "
-			"newer kernel, or --engine libaio",
+			"io_uring: kernel %s does not have it (5.11 is needed, 6.1 recommended); "
+			"use a newer kernel, or --engine libaio",
 			facts->release);
 	case -ENOMEM:
 		return error_set(error, code,
 			"io_uring: no memory for the ring; kernels before 5.12 count it against "
-			"RLIMIT_MEMLOCK (now %llu KiB): raise it (ulimit -l unlimited), use a smaller "
-			"depth, or --engine libaio",
+			"RLIMIT_MEMLOCK (now %llu KiB): raise it (ulimit -l unlimited), use a "
+			"smaller depth, or --engine libaio",
 			(unsigned long long)(facts->memlock_bytes / KIB));
 	default:
 		return error_set(error, code, "io_uring: io_uring_setup on kernel %s: %s",
@@ -217,7 +220,8 @@ static int register_buffers(struct uring *uring, const struct backend_config *co
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++) {
 		regions[i].iov_base = (char *)config->buffers + i * REGION_BYTES;
-		regions[i].iov_len = min_u64(config->buffers_bytes - i * REGION_BYTES, REGION_BYTES);
+		regions[i].iov_len = min_u64(config->buffers_bytes - i * REGION_BYTES,
+			REGION_BYTES);
 	}
 	return backend_uring_calls.enrol(uring->enter_fd, IORING_REGISTER_BUFFERS, regions,
 		(unsigned)count);

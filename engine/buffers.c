@@ -60,8 +60,8 @@ int buffers_open(struct buffers *buffers, unsigned slots, size_t slot_bytes, boo
 		memory = map_aligned(round_up(used_bytes, HUGE_BYTES));
 	if (!memory)
 		return error_set(error, -ENOMEM,
-			"no memory for buffers: %zu areas of %zu bytes; use a smaller depth or smaller "
-			"requests",
+			"no memory for buffers: %zu areas of %zu bytes; use a smaller depth or "
+			"smaller requests",
 			areas, area_bytes);
 	*buffers = (struct buffers){
 		.memory = memory,

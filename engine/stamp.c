@@ -240,7 +240,8 @@ bool shadow_verify(const struct shadow *shadow, const struct request *request, c
 		};
 
 		if (entry & ENTRY_KNOWN)
-			good &= judge_block(sectors, part_bytes / STAMP_SECTOR_BYTES, expected, report);
+			good &= judge_block(sectors, part_bytes / STAMP_SECTOR_BYTES, expected,
+				report);
 		offset_bytes += part_bytes;
 		sectors += part_bytes;
 	}

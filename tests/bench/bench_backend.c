@@ -76,16 +76,17 @@ static int run(const struct backend_ops *ops, unsigned depth, double seconds, in
 	if (ops->open(&config, &backend, &error) < 0)
 		return fprintf(stderr, "%s\n", error.text), 1;
 	for (unsigned i = 0; i < depth; i++) {
-		requests[i] = (struct request){ .op = REQUEST_READ, .slot = i, .result = BLOCK_BYTES,
-			.length_bytes = BLOCK_BYTES, .buffer = buffers_area(&buffers, i, false) };
+		requests[i] = (struct request){ .op = REQUEST_READ, .slot = i,
+			.result = BLOCK_BYTES, .length_bytes = BLOCK_BYTES,
+			.buffer = buffers_area(&buffers, i, false) };
 		batch[i] = &requests[i];
 	}
 	cpu = cpu_seconds();
 	ret = play(backend, depth, target.size_bytes / BLOCK_BYTES, (nsec_t)(seconds * 1e9),
 		&completed);
 	cpu = cpu_seconds() - cpu;
-	printf("%s (%s) depth %u: %.0f IOPS, %.3f us CPU per I/O\n", ops->name, backend->level, depth,
-		(double)completed / seconds, cpu * 1e6 / (double)completed);
+	printf("%s (%s) depth %u: %.0f IOPS, %.3f us CPU per I/O\n", ops->name, backend->level,
+		depth, (double)completed / seconds, cpu * 1e6 / (double)completed);
 	backend->ops->close(backend);
 	buffers_close(&buffers);
 	return ret < 0;

@@ -58,8 +58,8 @@ static double time_shadow(struct shadow *shadow, bool verify)
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		request.offset_bytes = (uint64_t)(i % SLOTS) * BLOCK_BYTES;
 		if (verify)
-			(void)shadow_verify(shadow, &request, buffers_area(&buffers, i % SLOTS, true), 1,
-				&report);
+			(void)shadow_verify(shadow, &request,
+				buffers_area(&buffers, i % SLOTS, true), 1, &report);
 		else
 			shadow_write(shadow, &request);
 	}
@@ -88,8 +88,8 @@ int main(void)
 	printf("stamp_fill 4 KiB:         %.1f ns, %.2f x copy\n", time_fill(), time_fill() / copy);
 	printf("shadow_write 4 KiB:       %.1f ns\n", time_shadow(shadow, false));
 	for (unsigned i = 0; i < SLOTS; i++)
-		stamp_fill(buffers_area(&buffers, i, true), BLOCK_BYTES, (uint64_t)i * BLOCK_BYTES, 1,
-			1, 1);
+		stamp_fill(buffers_area(&buffers, i, true), BLOCK_BYTES,
+			(uint64_t)i * BLOCK_BYTES, 1, 1, 1);
 	printf("shadow_verify 4 KiB:      %.1f ns\n", time_shadow(shadow, true));
 	shadow_free(shadow);
 	buffers_close(&buffers);

@@ -423,7 +423,8 @@ static void test_close_leaves_requests_behind(void **state)
 	for (unsigned round = 0; round < 10; round++) {
 		rig_open(&rig, cell, 64, 0, SUBMIT_BATCH);
 		for (unsigned slot = 0; slot < rig.depth; slot++)
-			rig_send(&rig, slot, REQUEST_READ, (uint64_t)slot * BLOCK_BYTES, BLOCK_BYTES);
+			rig_send(&rig, slot, REQUEST_READ, (uint64_t)slot * BLOCK_BYTES,
+				BLOCK_BYTES);
 		if (round % 2)
 			(void)rig_wait(&rig, 0, done, 1);
 		rig_close(&rig);
@@ -466,8 +467,8 @@ static struct counters read_counters(void)
 	file = fopen(path, "re");
 	assert_non_null(file);
 	/* Fields 5 and 16 of Documentation/block/stat.rst. */
-	assert_int_equal(fscanf(file, "%*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u "
-		"%llu", &counters.writes, &counters.flushes), 2);
+	assert_int_equal(fscanf(file, "%*u %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %*u %*u %*u "
+		"%*u %llu", &counters.writes, &counters.flushes), 2);
 	(void)fclose(file);
 	return counters;
 }
@@ -569,8 +570,9 @@ int main(void)
 
 	for (size_t i = 0; backends[i]; i++) {
 		bool null = backends[i] == &backend_null_ops;
+		size_t last = null ? ON_NULL : ON_LOOP;
 
-		for (size_t kind = null ? ON_NULL : ON_FILE; kind <= (null ? ON_NULL : ON_LOOP); kind++) {
+		for (size_t kind = null ? ON_NULL : ON_FILE; kind <= last; kind++) {
 			struct cell *cell = &cells[cell_count++];
 
 			*cell = (struct cell){ backends[i], &targets[kind] };

@@ -46,7 +46,9 @@ static int set_up(void **state)
 	target = (struct target){ .kind = TARGET_FILE, .name = scratch, .logical_block_bytes = 512,
 		.size_bytes = DEPTH * BLOCK_BYTES, .fd = open(scratch, O_RDONLY | O_DIRECT) };
 	real = backend_libaio_calls;
-	return target.fd < 0 ? -1 : buffers_open(&buffers, SLOTS, BLOCK_BYTES, true, false, 1, NULL);
+	if (target.fd < 0)
+		return -1;
+	return buffers_open(&buffers, SLOTS, BLOCK_BYTES, true, false, 1, NULL);
 }
 
 static int tear_down(void **state)

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/backend_libaio.h"
 #include "engine/backend_uring.h"
 #include "engine/buffers.h"
 
@@ -52,7 +53,9 @@ static int set_up(void **state)
 	target = (struct target){ .kind = TARGET_FILE, .name = scratch, .logical_block_bytes = 512,
 		.size_bytes = DEPTH * BLOCK_BYTES, .fd = open(scratch, O_RDONLY | O_DIRECT) };
 	real = backend_uring_calls;
-	return target.fd < 0 ? -1 : buffers_open(&buffers, DEPTH, BLOCK_BYTES, true, false, 1, NULL);
+	if (target.fd < 0)
+		return -1;
+	return buffers_open(&buffers, DEPTH, BLOCK_BYTES, true, false, 1, NULL);
 }
 
 static int tear_down(void **state)
@@ -103,7 +106,8 @@ static unsigned read_all(struct backend *backend)
 
 		for (unsigned i = 0; i < DEPTH; i++) {
 			requests[i] = (struct request){ .op = REQUEST_READ, .slot = i,
-				.offset_bytes = (uint64_t)i * BLOCK_BYTES, .length_bytes = BLOCK_BYTES,
+				.offset_bytes = (uint64_t)i * BLOCK_BYTES,
+				.length_bytes = BLOCK_BYTES,
 				.buffer = buffers_area(&buffers, i, false) };
 			memset(requests[i].buffer, 0, BLOCK_BYTES);
 			batch[i] = &requests[i];
@@ -181,7 +185,8 @@ static void test_every_registration_is_optional(void **state)
 		{ 1u << IORING_REGISTER_FILES, "plain file, registered buffers, registered ring" },
 		{ 1u << IORING_REGISTER_BUFFERS,
 			"registered file, plain buffers, registered ring (RLIMIT_MEMLOCK)" },
-		{ 1u << IORING_REGISTER_RING_FDS, "registered file, registered buffers, plain ring" },
+		{ 1u << IORING_REGISTER_RING_FDS,
+			"registered file, registered buffers, plain ring" },
 		{ ~0u, "plain file, plain buffers, plain ring" },
 	};
 
@@ -326,17 +331,28 @@ static void test_refusals_are_told_apart(void **state)
 		struct uring_facts facts;
 		const char *says[2];
 	} cases[] = {
-		{ -EPERM, { 2, false, 0, "6.12.0" }, { "kernel.io_uring_disabled = 2", "set it to 0" } },
-		{ -EPERM, { 1, false, 0, "6.12.0" }, { "kernel.io_uring_disabled = 1", "as root" } },
-		{ -EPERM, { 2, true, 0, "6.12.0" }, { "kernel.io_uring_disabled = 2", "set it to 0" } },
-		{ -EPERM, { 0, true, 0, "6.12.0" }, { "seccomp filter", "--security-opt" } },
-		{ -EPERM, { -1, true, 0, "6.1.0" }, { "seccomp filter", "--engine libaio" } },
-		{ -EACCES, { 0, false, 0, "6.12.0" }, { "security module", "--engine libaio" } },
-		{ -ENOSYS, { -1, false, 0, "4.19.0" }, { "kernel 4.19.0 does not have it", "newer" } },
-		{ -ENOSYS, { 0, true, 0, "6.12.0" }, { "seccomp filter", "--security-opt" } },
-		{ -ENOSYS, { -1, true, 0, "6.1.0" }, { "seccomp filter", "6.1.0" } },
-		{ -ENOMEM, { -1, false, 65536, "5.10.0" }, { "RLIMIT_MEMLOCK (now 64 KiB)", "ulimit" } },
-		{ -EMFILE, { 0, false, 0, "6.12.0" }, { "Too many open files", "6.12.0" } },
+		{ -EPERM, { 2, false, 0, "6.12.0" },
+			{ "kernel.io_uring_disabled = 2", "set it to 0" } },
+		{ -EPERM, { 1, false, 0, "6.12.0" },
+			{ "kernel.io_uring_disabled = 1", "as root" } },
+		{ -EPERM, { 2, true, 0, "6.12.0" },
+			{ "kernel.io_uring_disabled = 2", "set it to 0" } },
+		{ -EPERM, { 0, true, 0, "6.12.0" },
+			{ "seccomp filter", "--security-opt" } },
+		{ -EPERM, { -1, true, 0, "6.1.0" },
+			{ "seccomp filter", "--engine libaio" } },
+		{ -EACCES, { 0, false, 0, "6.12.0" },
+			{ "security module", "--engine libaio" } },
+		{ -ENOSYS, { -1, false, 0, "4.19.0" },
+			{ "kernel 4.19.0 does not have it", "newer" } },
+		{ -ENOSYS, { 0, true, 0, "6.12.0" },
+			{ "seccomp filter", "--security-opt" } },
+		{ -ENOSYS, { -1, true, 0, "6.1.0" },
+			{ "seccomp filter", "6.1.0" } },
+		{ -ENOMEM, { -1, false, 65536, "5.10.0" },
+			{ "RLIMIT_MEMLOCK (now 64 KiB)", "ulimit" } },
+		{ -EMFILE, { 0, false, 0, "6.12.0" },
+			{ "Too many open files", "6.12.0" } },
 	};
 
 	(void)state;
@@ -347,7 +363,8 @@ static void test_refusals_are_told_apart(void **state)
 			cases[i].code);
 		for (size_t j = 0; j < ARRAY_SIZE(cases[i].says); j++)
 			if (!strstr(error.text, cases[i].says[j]))
-				fail_msg("\"%s\" does not say \"%s\"", error.text, cases[i].says[j]);
+				fail_msg("\"%s\" does not say \"%s\"", error.text,
+					cases[i].says[j]);
 	}
 }
 
@@ -445,6 +462,39 @@ static void test_auto_takes_what_suits_the_target(void **state)
 	(void)close(memory.fd);
 }
 
+static int setup_refused(unsigned entries, struct io_uring_params *params)
+{
+	(void)entries, (void)params;
+	return -EPERM;
+}
+
+static int libaio_setup_refused(int events, struct io_context **context)
+{
+	(void)events, (void)context;
+	return -ENOSYS;
+}
+
+/* Without both queued engines depth 1 is still exact, and any other cannot be had. */
+static void test_auto_without_queued_engines(void **state)
+{
+	struct libaio_calls real_libaio = backend_libaio_calls;
+	struct backend_config config = make_config(SUBMIT_BATCH);
+	struct error why = { 0 }, error = { 0 };
+	struct backend *backend;
+
+	(void)state;
+	backend_libaio_calls.setup = libaio_setup_refused;
+	assert_ptr_equal(taken_by_auto(&config, &why), &backend_uring_ops);
+	backend_uring_calls.setup = setup_refused;
+	assert_int_equal(backend_open_auto(&config, &backend, &why, &error), -ENOSYS);
+	assert_non_null(strstr(error.text, "no engine for depth 16: io_uring: "));
+	assert_non_null(strstr(error.text, "libaio: io_setup"));
+	config.depth = 1;
+	assert_ptr_equal(taken_by_auto(&config, &why), &backend_sync_ops);
+	assert_non_null(strstr(why.text, "io_uring"));
+	backend_libaio_calls = real_libaio;
+}
+
 static void test_backends_are_found_by_name(void **state)
 {
 	(void)state;
@@ -468,6 +518,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_refusals_are_told_apart, restore),
 		cmocka_unit_test_teardown(test_seccomp_is_named_and_auto_falls_back, restore),
 		cmocka_unit_test_teardown(test_auto_takes_what_suits_the_target, restore),
+		cmocka_unit_test_teardown(test_auto_without_queued_engines, restore),
 		cmocka_unit_test_teardown(test_backends_are_found_by_name, restore),
 	};
 

@@ -79,7 +79,8 @@ static void test_bodies_do_not_compress(void **state)
 		assert_memory_not_equal(buffers_area(&first, slot, true),
 			buffers_area(&first, slot - 1, true), first.slot_bytes);
 	assert_memory_equal(buffers_area(&first, 0, true), buffers_area(&again, 0, true), total);
-	assert_memory_not_equal(buffers_area(&first, 0, true), buffers_area(&other, 0, true), total);
+	assert_memory_not_equal(buffers_area(&first, 0, true), buffers_area(&other, 0, true),
+		total);
 	buffers_close(&first);
 	buffers_close(&again);
 	buffers_close(&other);

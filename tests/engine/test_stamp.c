@@ -132,7 +132,8 @@ static void write_blocks(struct world *world, unsigned first, unsigned count, ui
 {
 	struct plan plan = { .file = file, .generation = generation };
 	struct request request = { .op = REQUEST_WRITE, .plan = &plan,
-		.offset_bytes = (uint64_t)first * BLOCK_BYTES, .length_bytes = count * BLOCK_BYTES };
+		.offset_bytes = (uint64_t)first * BLOCK_BYTES,
+		.length_bytes = count * BLOCK_BYTES };
 	char *body = world->image + first * BLOCK_BYTES;
 
 	memcpy(world->older + first * BLOCK_BYTES, body, request.length_bytes);
@@ -172,7 +173,7 @@ static struct world *world_new(void)
 	assert_int_equal(shadow_new(BLOCK_BYTES, &world->shadow), 0);
 	for (unsigned i = 0; i < 200; i++) {
 		unsigned first = (unsigned)rng_below(&rng, BLOCKS);
-		unsigned count = 1 + (unsigned)rng_below(&rng, BLOCKS - first < 9 ? BLOCKS - first : 9);
+		unsigned count = 1 + (unsigned)rng_below(&rng, min_u64(BLOCKS - first, 9));
 
 		write_blocks(world, first, count, (uint32_t)rng_below(&rng, 4), (uint16_t)i);
 	}
