@@ -35,6 +35,7 @@ struct uring {
 	struct io_uring ring;
 	unsigned features;
 	unsigned slots;
+	unsigned outstanding;  /* submitted and not yet returned */
 	unsigned tail;         /* of the submission ring; published in wait() */
 	unsigned enter_flags;
 	unsigned enter_fd;
@@ -305,6 +306,12 @@ static void uring_close(struct backend *backend)
 	struct uring *uring = container_of(backend, struct uring, backend);
 	struct io_uring_rsrc_update self = { .offset = uring->enter_fd };
 
+	/* The kernel takes its time to dismantle a ring, and until then its pages count against
+	 * RLIMIT_MEMLOCK, where the next ring would miss them. Kernels with io_rsrc_ref_quiesce()
+	 * (io_uring/rsrc.c) wait here for requests that use the buffers, so only without any. */
+	if (uring->buffers && !uring->outstanding)
+		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,
+			IORING_UNREGISTER_BUFFERS, NULL, 0);
 	/* A ring that stays registered with its thread outlives its descriptor. */
 	if (uring->ring_registered)
 		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,
@@ -356,6 +363,8 @@ static void uring_submit(struct backend *backend, struct request *const requests
 	struct io_uring_sq *queue = &uring->ring.sq;
 	unsigned mask = *queue->kring_mask;
 
+	assert(uring->outstanding + count <= uring->slots);
+	uring->outstanding += count;
 	for (unsigned i = 0; i < count; i++) {
 		const struct request *request = requests[i];
 		struct io_uring_sqe *entry = &queue->sqes[request->slot];
@@ -441,6 +450,7 @@ static unsigned reap(struct uring *uring, struct request *done[], unsigned done_
 		done[i] = request;
 	}
 	io_uring_smp_store_release(queue->khead, head + count);
+	uring->outstanding -= count;
 	return count;
 }
 
