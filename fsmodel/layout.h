@@ -70,7 +70,9 @@ struct layout {
 	size_t memory_bytes;        /* what the layout and its free space take now */
 };
 
+/* Ends with NULL. */
 extern const struct layout_ops *const layouts[];
+/* NULL when there is none of that name. */
 const struct layout_ops *layout_find(const char *name);
 
 /* The most requests that one operation can need for files of at most file_bytes. */
