@@ -3,7 +3,7 @@
  * A B+tree of pairs of 40-bit numbers, ordered by the first and then by the second.
  *
  * Why not a binary tree: with 10 million entries a binary search path misses the cache about
- * twenty times, a path through these nodes of 512 bytes about twice. Why 40 bits: an entry takes
+ * twenty times, a path through these nodes of 1 KiB about twice. Why 40 bits: an entry takes
  * ten bytes, and 2^40 blocks of 4 KiB are 4 PiB. After Bayer and McCreight, "Organization and
  * maintenance of large ordered indices" (Acta Informatica 1, 1972); entries move to a sibling
  * before a node is split, as in Knuth's B*-tree (The Art of Computer Programming 3, 6.2.4), and
@@ -19,7 +19,7 @@
 
 #include "fsmodel/arena.h"
 
-#define BTREE_NODE_BYTES 512u
+#define BTREE_NODE_BYTES 1024u
 #define BTREE_LEVELS 16
 #define BTREE_NUMBER_MAX ((UINT64_C(1) << 40) - 1)
 

@@ -4,8 +4,8 @@
  *
  * A node is a count and packed entries, little endian:
  *
- *   leaf    second 5 | first 5                            10 bytes, 51 in a node
- *   inner   second 5 | first 5 | sum 5 | child 4          19 bytes, 26 in a node
+ *   leaf    second 5 | first 5                            10 bytes, 102 in a node
+ *   inner   second 5 | first 5 | sum 5 | child 4          19 bytes, 53 in a node
  *
  * The first ten bytes are one 80-bit number that orders like the pair. An inner entry holds the
  * first pair below its child, exactly; in a summed tree `second` is the largest one below instead
@@ -21,8 +21,8 @@
 
 #define LEAF_BYTES 10u
 #define INNER_BYTES 19u
-#define LEAF_ENTRIES 51u
-#define INNER_ENTRIES 26u
+#define LEAF_ENTRIES 102u
+#define INNER_ENTRIES 53u
 
 struct node {
 	uint16_t count;
@@ -62,6 +62,15 @@ static inline uint64_t entry_second(const unsigned char *entry)
 static inline uint64_t entry_first(const unsigned char *entry)
 {
 	return load64(entry + 2) >> 24;
+}
+
+/* Both numbers as the one by which entries are ordered. */
+static inline unsigned __int128 entry_key(const unsigned char *entry)
+{
+	uint16_t high;
+
+	memcpy(&high, entry + 8, sizeof(high));
+	return (unsigned __int128)le16toh(high) << 64 | load64(entry);
 }
 
 static inline struct btree_entry entry_get(const unsigned char *entry)
