@@ -44,7 +44,7 @@ const struct named_pool named_pools[] = {
 	POOL_DEFAULT_SIZES("p97-medium", "20,000 files of 500-10,000 bytes", 20000, 50000),
 	POOL_DEFAULT_SIZES("p97-large", "20,000 files of 500-10,000 bytes", 20000, 100000),
 	/* PostMark 1.53 without any command. */
-	POOL_DEFAULT_SIZES("postmark", "PostMark's default: 500 files of 500-10,000 bytes", 500, 500),
+	POOL_DEFAULT_SIZES("postmark", "500 files of 500-10,000 bytes", 500, 500),
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -222,7 +222,8 @@ static uint32_t pick(struct postmark *postmark)
 	return slot;
 }
 
-static void read_file(struct postmark *postmark, uint32_t slot, struct postmark_operation *operation)
+static void read_file(struct postmark *postmark, uint32_t slot,
+	struct postmark_operation *operation)
 {
 	const uint32_t bytes = postmark->slots[slot].bytes;
 

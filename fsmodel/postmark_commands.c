@@ -166,8 +166,11 @@ static void remember(struct setting_origin *setting, const struct origin *origin
 static void set_files(struct session *session, const struct origin *origin,
 	const struct command_word *command, const char *argument)
 {
+	const size_t faults_before = session->faults->count;
+
 	set_number(session, origin, command, argument);
-	remember(&session->files_origin, origin);
+	if (session->faults->count == faults_before)
+		remember(&session->files_origin, origin);
 }
 
 /* PostMark takes as high what follows the FIRST blank of the argument, and low if that is less. */
@@ -299,8 +302,8 @@ static void set_location(struct session *session, const struct origin *origin,
 	length = blank ? (size_t)(blank - name) : strlen(name);
 	if (!length || name[0] == BLANK || name[length - 1] == BLANK || strchr(name, '\t')) {
 		session_fault(session, origin,
-			"`set location` takes a path and, after one blank, a weight; PostMark would "
-			"misread '%s'", session_quote(argument ? argument : "").text);
+			"`set location` takes a path and, after one blank, a weight; PostMark "
+			"would misread '%s'", session_quote(argument ? argument : "").text);
 		return;
 	}
 	if (blank && !parse_number(session, origin, command, blank + 1, strlen(blank + 1), &weight))
@@ -310,18 +313,19 @@ static void set_location(struct session *session, const struct origin *origin,
 	add_location(&session->config, name, length, weight);
 }
 
-static void report_setting(struct session *session, const struct origin *run,
+/* Tells once what cannot run, at the line that set it. */
+static void report_setting(struct session *session, const struct origin *run_line,
 	struct setting_origin *setting, const char *what, int32_t value, int32_t maximum)
 {
 	const struct origin origin = {
-		.file = setting->file ? setting->file : run->file,
-		.line = setting->file ? setting->line : run->line,
+		.file = setting->file ? setting->file : run_line->file,
+		.line = setting->file ? setting->line : run_line->line,
 	};
 
 	if (!setting->reported)
 		session_fault(session, &origin,
-			"%s is %d: PostMark cannot run 2^30 or more (it would crash at line %u); use "
-			"at most %d", what, value, run->line, maximum);
+			"%s is %d: PostMark cannot run 2^30 or more (it would crash at line %u); "
+			"use at most %d", what, value, run_line->line, maximum);
 	setting->reported = true;
 }
 
@@ -336,7 +340,8 @@ static void run(struct session *session, const struct origin *origin,
 	session->run_seen = true;
 	if (argument && !*argument)
 		session_fault(session, origin,
-			"`run` ends in a blank: PostMark would look for a report file without a name");
+			"`run` ends in a blank: PostMark would look for a report file without "
+			"name");
 	else if (argument)
 		session_note(session, origin, "`run`: the report file '%s' is not written",
 			session_quote(argument).text);

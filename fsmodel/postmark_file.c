@@ -125,18 +125,19 @@ static enum line_effect take_line(struct session *session, const struct origin *
 			"the last line has no newline; PostMark would drop its last character");
 	if (length > 0 && text[length - 1] == '\r') {
 		session_fault(session, origin,
-			"the line ends in CR (a Windows line end), which PostMark takes as part of "
-			"it; convert the file, for example by dos2unix");
+			"the line ends in CR (a Windows line end), which PostMark takes as part "
+			"of it; convert the file, for example by dos2unix");
 		length--;
 	}
 	if (length > POSTMARK_LINE_BYTES_MAX) {
 		session_fault(session, origin,
-			"the line has %zu characters; PostMark would take it as several lines beyond "
-			"%d", length, POSTMARK_LINE_BYTES_MAX);
+			"the line has %zu characters; beyond %d PostMark would take it as "
+			"several", length, POSTMARK_LINE_BYTES_MAX);
 		return LINE_DONE;
 	}
 	if (memchr(text, '\0', length)) {
-		session_fault(session, origin, "the line holds a NUL byte; PostMark would cut it there");
+		session_fault(session, origin,
+			"the line holds a NUL byte; PostMark would cut it there");
 		return LINE_DONE;
 	}
 	memcpy(ret_line, text, length);
@@ -158,7 +159,8 @@ static void read_text(struct session *session, struct file_stack *stack, const c
 
 		origin.line++;
 		if (stack->lines++ == SESSION_LINES_MAX) {
-			session_fault(session, &origin, "more than %d lines in all", SESSION_LINES_MAX);
+			session_fault(session, &origin, "more than %d lines in all",
+				SESSION_LINES_MAX);
 			return;
 		}
 		if (stack->lines > SESSION_LINES_MAX)
@@ -183,7 +185,7 @@ static int run_session(struct file_stack *stack, const char *name, const char *t
 	postmark_config_default(&session.config);
 	read_text(&session, stack, name, text, length);
 	if (!session.run_seen)
-		faults_add(faults, "%s: there is no `run` line, so PostMark would do nothing", name);
+		faults_add(faults, "%s: there is no `run` line; PostMark would do nothing", name);
 	postmark_config_done(&session.config);
 	free(session.size_origin.file);
 	free(session.files_origin.file);

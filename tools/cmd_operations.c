@@ -134,8 +134,8 @@ static int operations_run(int argc, char **argv)
 	if (result > 0)
 		return EXIT_DONE;
 	if (config.format != FORMAT_TABLE && !config.count)
-		faults_add(&faults, "--output-format %s needs --count: the operations themselves are "
-			"plain lines", formats[config.format]);
+		faults_add(&faults, "--output-format %s needs --count: the operations themselves "
+			"are plain lines", formats[config.format]);
 	(void)pool_options_load(&config.pool, &load, &faults);
 	if (faults.count > 0)
 		result = fail(argc, argv, &config, &load, &faults, EXIT_USAGE);

@@ -133,9 +133,11 @@ struct operations_megabytes operations_megabytes(float bytes)
 	const float megabytes = bytes / 1048576.0f;
 
 	if (megabytes > 1.0f)
-		(void)snprintf(result.text, sizeof(result.text), "%.2f megabytes", (double)megabytes);
+		(void)snprintf(result.text, sizeof(result.text), "%.2f megabytes",
+			(double)megabytes);
 	else if (kilobytes != 0.0f)
-		(void)snprintf(result.text, sizeof(result.text), "%.2f kilobytes", (double)kilobytes);
+		(void)snprintf(result.text, sizeof(result.text), "%.2f kilobytes",
+			(double)kilobytes);
 	else
 		(void)snprintf(result.text, sizeof(result.text), "%f bytes", (double)bytes);
 	return result;

@@ -34,7 +34,8 @@ static void load_base(const struct pool_options *options, struct pool_load *load
 			faults_add(faults, "--pool %s and --postmark %s exclude each other",
 				options->pool, options->postmark);
 		if (options->paper_disk != PAPER_DISK_SMALL)
-			faults_add(faults, "--paper-disk belongs to the named pools, not to --postmark");
+			faults_add(faults,
+				"--paper-disk belongs to the named pools, not to --postmark");
 		load->name = options->postmark;
 		(void)postmark_file_read(options->postmark, &load->runs, faults);
 		return;

@@ -150,8 +150,8 @@ static bool read_facts(FILE *file, struct facts *facts)
 {
 	return fscanf(file, "%63s %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu "
 		"%llu %llu", facts->name, &facts->draws, &facts->wasted_appends,
-		&facts->wasted_creates, &facts->transactions, &facts->deleted_alone, &facts->created,
-		&facts->read, &facts->appended, &facts->deleted, &facts->written_bytes,
+		&facts->wasted_creates, &facts->transactions, &facts->deleted_alone,
+		&facts->created, &facts->read, &facts->appended, &facts->deleted, &facts->written_bytes,
 		&facts->read_bytes, &facts->written_float, &facts->read_float, &facts->peak_files,
 		&facts->peak_bytes) == 16;
 }
@@ -237,7 +237,9 @@ static void test_any_configuration(void **state)
 	const char *text = getenv("SEED");
 	const uint64_t seed = text ? strtoull(text, NULL, 10) : 1;
 	char names[3][3] = { "a", "bb", "c" };
-	struct postmark_location locations[3] = { { names[0], 1 }, { names[1], 3 }, { names[2], 2 } };
+	struct postmark_location locations[3] = {
+		{ names[0], 1 }, { names[1], 3 }, { names[2], 2 },
+	};
 	struct rng rng;
 
 	(void)state;
