@@ -151,9 +151,9 @@ static bool read_facts(FILE *file, struct facts *facts)
 	return fscanf(file, "%63s %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu "
 		"%llu %llu", facts->name, &facts->draws, &facts->wasted_appends,
 		&facts->wasted_creates, &facts->transactions, &facts->deleted_alone,
-		&facts->created, &facts->read, &facts->appended, &facts->deleted, &facts->written_bytes,
-		&facts->read_bytes, &facts->written_float, &facts->read_float, &facts->peak_files,
-		&facts->peak_bytes) == 16;
+		&facts->created, &facts->read, &facts->appended, &facts->deleted,
+		&facts->written_bytes, &facts->read_bytes, &facts->written_float,
+		&facts->read_float, &facts->peak_files, &facts->peak_bytes) == 16;
 }
 
 static void test_recorded_configurations(void **state)
