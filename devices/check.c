@@ -77,13 +77,13 @@ static void check_blocks(struct check_result *result)
 	if (device->size_bytes == 0)
 		check_add(result, REASON_NO_MEDIUM, CHECK_HARD,
 			"%s has a size of 0 bytes: no medium or unsupported sector size "
-			"(drives formatted with 520 or 528 bytes must be reformatted to 512 or 4096)",
-			result->subject);
+			"(drives formatted with 520 or 528 bytes must be reformatted to 512 or "
+			"4096)", result->subject);
 	if (block < 512 || block > 65536 || (block & (block - 1)))
 		check_add(result, REASON_NO_MEDIUM, CHECK_HARD,
-			"%s has an unsupported sector size of %u bytes; only powers of two from 512 "
-			"to 65536 can be used: reformat it to 512 or 4096",
-			result->subject, block);
+			"%s has an unsupported sector size of %u bytes; only powers of two from "
+			"512 to 65536 can be used: reformat it to 512 or 4096", result->subject,
+			block);
 	/* Files and devices are addressed with signed 64-bit offsets. */
 	if (device->size_bytes > INT64_MAX)
 		check_add(result, REASON_SIZE_MISMATCH, CHECK_HARD,
@@ -137,10 +137,10 @@ static void check_size(const char *sysroot, struct check_result *result)
 	(void)sysfs_read_u64(sysroot, &disk_sectors, "sys/class/block/%s/size", disk);
 	if (identified && identified / 512 != disk_sectors)
 		check_add(result, REASON_SIZE_MISMATCH, CHECK_NOTE,
-			"%s: the kernel counts %" PRIu64 " bytes, the drive's own identity data say "
-			"%" PRIu64 " bytes; the adapter between them may be the cause, and a load "
-			"placed over the whole device would be wrong",
-			result->subject, disk_sectors * 512, identified);
+			"%s: the kernel counts %" PRIu64 " bytes, the drive's own identity data "
+			"say %" PRIu64 " bytes; the adapter between them may be the cause, and a "
+			"load placed over the whole device would be wrong", result->subject,
+			disk_sectors * 512, identified);
 	else if (device->size_bytes <= INT64_MAX && device->size_bytes > LARGEST_DRIVE_BYTES &&
 		is_a_drive(device))
 		check_add(result, REASON_SIZE_MISMATCH, CHECK_NOTE,

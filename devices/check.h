@@ -21,7 +21,7 @@ enum check_reason {
 	REASON_NOT_A_DEVICE,
 	REASON_MOUNTED,
 	REASON_SWAP,
-	REASON_HELD,          /* O_EXCL refused, or a holder (LVM, md, dm) up to the top of the stack */
+	REASON_HELD,          /* O_EXCL refused, or a holder (LVM, md, dm) up to the top */
 	REASON_SYSTEM_DISK,
 	REASON_READ_ONLY,
 	REASON_NO_MEDIUM,     /* size 0 or a sector size that cannot be used */

@@ -11,7 +11,7 @@
 #include "engine/target.h"
 
 struct claim_request {
-	const char *text;          /* TARGET of the command line: node, file:PATH,size=BYTES, null */
+	const char *text;          /* TARGET as typed: node, file:PATH,size=BYTES, null */
 	bool write;
 	const char *identity;      /* --write VALUE; NULL when not given */
 	bool discard_contents;

@@ -38,7 +38,7 @@ struct device {
 	char write_cache[24];        /* kernel's view: "write back", "write through", "" */
 	bool native_fua;             /* queue/fua = 1 */
 	bool memory_backed;          /* zram, brd, or a loop whose file is on tmpfs/ramfs */
-	bool raid_volume;            /* a controller's volume: neither cache nor depth can be seen */
+	bool raid_volume;            /* a controller's: neither cache nor depth can be seen */
 	char backing_file[512];      /* of a loop device */
 };
 

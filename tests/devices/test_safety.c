@@ -1,0 +1,705 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Checks and claims on live loop devices: what is mounted, swapped on, held, labelled or replaced
+ * must be refused, with its reason, and nothing may be written by looking.
+ */
+#include "devices/claim.h"
+#include "devices/sysfs.h"
+#include "tests/support/loop.h"
+#include "tests/support/require.h"
+
+#include <fcntl.h>
+#include <linux/blkpg.h>
+#include <linux/loop.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/swap.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DISK_BYTES (32 * MIB)
+
+static struct check_result result;
+
+static void look(const char *name)
+{
+	struct error error = { 0 };
+
+	if (check_device(NULL, name, &result, &error))
+		fail_msg("%s: %s", name, error.text);
+}
+
+static bool says(const struct check_finding *list, size_t count, enum check_reason reason,
+	const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].reason == reason && strstr(list[i].text, text))
+			return true;
+	for (size_t i = 0; i < count; i++)
+		print_message("  %s: %s\n", check_reason_name(list[i].reason), list[i].text);
+	return false;
+}
+
+#define assert_finding(reason, text) assert_true(says(result.findings, result.count, reason, text))
+
+static void expect_clean(const char *name)
+{
+	look(name);
+	for (size_t i = 0; i < result.count; i++)
+		print_message("  %s\n", result.findings[i].text);
+	assert_true(check_is_clean(&result));
+	check_result_done(&result);
+}
+
+/* A claim that says all the right words, and must still be refused when a hard reason exists. */
+static int claim_fully(const char *name, struct claim **ret_claim, struct faults *faults)
+{
+	struct claim_request request = { .text = name, .write = true, .discard_contents = true };
+	char identity[sizeof(result.device.identity)];
+
+	look(name);
+	sysfs_copy(identity, sizeof(identity), result.device.identity);
+	check_result_done(&result);
+	request.identity = identity;
+	return claim_open(&request, ret_claim, faults);
+}
+
+static void expect_refused(const char *name)
+{
+	_cleanup_faults_ struct faults faults = { 0 };
+	struct claim *claim = NULL;
+
+	assert_int_equal(claim_fully(name, &claim, &faults), -EPERM);
+	assert_null(claim);
+	assert_true(faults.count > 0);
+}
+
+static void run(const char *program, const char *first, const char *second)
+{
+	const pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		const int out = open("/dev/null", O_WRONLY);
+
+		(void)dup2(out, 1);
+		(void)dup2(out, 2);
+		(void)execlp(program, program, first, second, NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (status)
+		fail_msg("%s %s %s: status %d", program, first, second, status);
+}
+
+/* CRC-32 as GPT has it (UEFI 2.10, 5.3.2). */
+static uint32_t crc32_of(const uint8_t *bytes, size_t size)
+{
+	uint32_t crc = UINT32_MAX;
+
+	for (size_t i = 0; i < size; i++) {
+		crc ^= bytes[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0xedb88320) : 0);
+	}
+	return ~crc;
+}
+
+static void put(uint8_t *at, uint64_t value, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* A protective MBR and a primary GPT with two partitions: 1-8 MiB and 8-24 MiB. */
+static void write_gpt(int fd)
+{
+	static uint8_t image[34 * 512];
+	uint8_t *header = image + 512, *entries = image + 1024;
+	static const uint64_t bounds[2][2] = { { 2048, 16383 }, { 16384, 49151 } };
+
+	memset(image, 0, sizeof(image));
+	image[446 + 4] = 0xee;
+	put(image + 446 + 8, 1, 4);
+	put(image + 446 + 12, DISK_BYTES / 512 - 1, 4);
+	put(image + 510, 0xaa55, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		memset(entries + i * 128, 0x11, 16);
+		memset(entries + i * 128 + 16, (int)(0x20 + i), 16);
+		put(entries + i * 128 + 32, bounds[i][0], 8);
+		put(entries + i * 128 + 40, bounds[i][1], 8);
+	}
+	memcpy(header, "EFI PART\0\0\1\0\x5c\0\0\0", 16);
+	put(header + 24, 1, 8);
+	put(header + 32, DISK_BYTES / 512 - 1, 8);
+	put(header + 40, 34, 8);
+	put(header + 48, DISK_BYTES / 512 - 34, 8);
+	memset(header + 56, 0x33, 16);
+	put(header + 72, 2, 8);
+	put(header + 80, 128, 4);
+	put(header + 84, 128, 4);
+	put(header + 88, crc32_of(entries, 128 * 128), 4);
+	put(header + 16, crc32_of(header, 92), 4);
+	assert_int_equal(pwrite(fd, image, sizeof(image), 0), sizeof(image));
+	assert_int_equal(fsync(fd), 0);
+}
+
+/* A kernel without a parser for the table is told about the partition. */
+static void ensure_partition(const struct loop *loop, int number, char *ret_node, size_t size)
+{
+	struct blkpg_partition partition = { .start = 8 * (long long)MIB,
+		.length = 16 * (long long)MIB, .pno = number };
+	struct blkpg_ioctl_arg argument = { .op = BLKPG_ADD_PARTITION,
+		.datalen = sizeof(partition), .data = &partition };
+
+	(void)snprintf(ret_node, size, "%sp%d", loop->node, number);
+	if (access(ret_node, F_OK) < 0) {
+		const int fd = open(loop->node, O_RDONLY | O_CLOEXEC);
+
+		assert_int_equal(ioctl(fd, BLKPG, &argument), 0);
+		(void)close(fd);
+	}
+	assert_int_equal(access(ret_node, F_OK), 0);
+}
+
+static void test_parent_of_a_mounted_partition(void **state)
+{
+	struct loop loop;
+	char node[48], first[48], point[] = "/tmp/mounted-XXXXXX", expected[256];
+	uint64_t before;
+
+	(void)state;
+	loop_make_file(&loop, DISK_BYTES);
+	write_gpt(loop.fd);
+	loop_attach(&loop, LOOP_PARTITIONS, 0);
+	ensure_partition(&loop, 2, node, sizeof(node));
+	run("mkfs.ext4", "-q", node);
+	assert_non_null(mkdtemp(point));
+	assert_int_equal(mount(node, point, "ext4", MS_RDONLY, ""), 0);
+	(void)sync();
+	before = loop_checksum(&loop);
+
+	look(loop.node);
+	(void)snprintf(expected, sizeof(expected), "%s > %s is mounted on %s (ext4)",
+		sysfs_base_name(loop.node), sysfs_base_name(node), point);
+	assert_finding(REASON_MOUNTED, expected);
+	assert_finding(REASON_CONTENTS, "partition table: gpt at byte 512");
+	assert_finding(REASON_CONTENTS, "file system: ext4 in partition 2 at byte 8389688");
+	check_result_done(&result);
+	expect_refused(loop.node);
+	expect_refused(node);
+	/* The partition beside it is not in use; the whole disk's holder is not its own. */
+	(void)snprintf(first, sizeof(first), "%sp1", loop.node);
+	if (access(first, F_OK) == 0)
+		expect_clean(first);
+	assert_int_equal(umount(point), 0);
+	assert_true(loop_checksum(&loop) == before);
+	(void)rmdir(point);
+	loop_done(&loop);
+}
+
+static void test_link_to_a_mounted_device(void **state)
+{
+	struct loop loop;
+	char point[] = "/tmp/mounted-XXXXXX", link[64], expected[128];
+
+	(void)state;
+	loop_new(&loop, DISK_BYTES);
+	run("mkfs.ext4", "-q", loop.node);
+	assert_non_null(mkdtemp(point));
+	(void)snprintf(link, sizeof(link), "%s.link", point);
+	assert_int_equal(symlink(loop.node, link), 0);
+	assert_int_equal(mount(loop.node, point, "ext4", MS_RDONLY, ""), 0);
+	look(link);
+	(void)snprintf(expected, sizeof(expected), "%s (%s) is in use", link, loop.node);
+	assert_finding(REASON_MOUNTED, expected);
+	check_result_done(&result);
+	expect_refused(link);
+	assert_int_equal(umount(point), 0);
+	look(link);
+	assert_int_equal(result.count, 1);
+	assert_finding(REASON_CONTENTS, "ext4");
+	check_result_done(&result);
+	(void)unlink(link);
+	(void)rmdir(point);
+	loop_done(&loop);
+}
+
+static void hold_in_own_namespace(const char *node, const char *point, int ready)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount(node, point, "ext4", MS_RDONLY, "") < 0 || write(ready, "x", 1) != 1)
+		_exit(1);
+	for (;;)
+		(void)pause();
+}
+
+static void test_mounted_in_another_namespace(void **state)
+{
+	struct loop loop;
+	char point[] = "/tmp/mounted-XXXXXX", expected[96], byte;
+	int ready[2], status;
+	pid_t child;
+
+	(void)state;
+	loop_new(&loop, DISK_BYTES);
+	run("mkfs.ext4", "-q", loop.node);
+	assert_non_null(mkdtemp(point));
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0)
+		hold_in_own_namespace(loop.node, point, ready[1]);
+	(void)close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	look(loop.node);
+	(void)snprintf(expected, sizeof(expected), "in the mount namespace of process %d", child);
+	assert_finding(REASON_MOUNTED, expected);
+	check_result_done(&result);
+	expect_refused(loop.node);
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, &status, 0);
+	(void)close(ready[0]);
+	(void)rmdir(point);
+	loop_done(&loop);
+}
+
+static void test_active_swap(void **state)
+{
+	struct loop loop;
+
+	(void)state;
+	loop_new(&loop, DISK_BYTES);
+	run("mkswap", "-q", loop.node);
+	look(loop.node);
+	assert_int_equal(result.count, 1);
+	assert_finding(REASON_CONTENTS, "signature: swap at byte 4086");
+	check_result_done(&result);
+	if (swapon(loop.node, 0) == 0) {
+		look(loop.node);
+		assert_finding(REASON_SWAP, "is active swap");
+		check_result_done(&result);
+		/* Also with --discard-contents. */
+		expect_refused(loop.node);
+		assert_int_equal(swapoff(loop.node), 0);
+	}
+	loop_done(&loop);
+}
+
+static void write_at(int fd, const void *bytes, size_t size, off_t offset)
+{
+	assert_int_equal(pwrite(fd, bytes, size, offset), size);
+}
+
+/* Physical volume label in sector 1 (LVM2 lib/label/label.h): an inactive group has no holder and
+ * O_EXCL lets it through. */
+static void write_lvm(int fd)
+{
+	uint8_t label[512] = "LABELONE";
+
+	put(label + 8, 1, 8);
+	put(label + 20, 32, 4);
+	memcpy(label + 24, "LVM2 001", 8);
+	memset(label + 32, 'a', 32);
+	write_at(fd, label, sizeof(label), 512);
+}
+
+/* md superblock of version 1 (include/uapi/linux/raid/md_p.h). */
+static void write_md_at(int fd, off_t offset)
+{
+	uint8_t block[256] = { 0 };
+
+	put(block, 0xa92b4efc, 4);
+	put(block + 4, 1, 4);
+	memset(block + 16, 0x42, 16);
+	memcpy(block + 32, "host:demo", 9);
+	put(block + 144, (uint64_t)offset / 512, 8);
+	write_at(fd, block, sizeof(block), offset);
+}
+
+/* Version 1.2: 4 KiB from the start. */
+static void write_md(int fd)
+{
+	write_md_at(fd, 4096);
+}
+
+/* Version 1.0: at least 8 KiB before the end, on a multiple of 4 KiB. */
+static void write_md_at_end(int fd)
+{
+	write_md_at(fd, DISK_BYTES - 8192);
+}
+
+/* Uberblocks of the first ZFS label (128 KiB into it, 1 KiB apart); what libblkid 2.38 looks for. */
+static void write_zfs(int fd)
+{
+	uint8_t magic[8];
+
+	put(magic, 0x00bab10c, 8);
+	for (int i = 0; i < 32; i++)
+		write_at(fd, magic, sizeof(magic), 128 * 1024 + i * 1024);
+}
+
+static void write_luks(int fd)
+{
+	write_at(fd, "LUKS\xba\xbe\0\1", 8, 0);
+}
+
+static void write_dos(int fd)
+{
+	uint8_t sector[512] = { 0 };
+
+	sector[446 + 4] = 0x83;
+	put(sector + 446 + 8, 2048, 4);
+	put(sector + 446 + 12, 4096, 4);
+	put(sector + 510, 0xaa55, 2);
+	write_at(fd, sector, sizeof(sector), 0);
+}
+
+static void test_every_kind_of_label(void **state)
+{
+	static const struct {
+		void (*write)(int fd);
+		const char *text;
+	} cases[] = { { write_lvm, "LVM2_member at byte 536" },
+		{ write_md, "linux_raid_member at byte 4096, label \"host:demo\"" },
+		{ write_zfs, "zfs_member" }, { write_luks, "crypto_LUKS at byte 0" },
+		{ write_dos, "partition table: dos at byte 510" },
+		{ write_gpt, "partition table: gpt at byte 512" } };
+	static const uint8_t zeroes[MIB];
+	struct loop loop;
+
+	(void)state;
+	/* A ZFS device is never smaller than 64 MiB, and libblkid looks at none that is. */
+	loop_new(&loop, 64 * MIB);
+	expect_clean(loop.node);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_faults_ struct faults faults = { 0 };
+		struct claim_request request = { .text = loop.node, .write = true };
+		struct claim *claim;
+
+		/* Through the device, so that its page cache sees it. */
+		const int fd = open(loop.node, O_RDWR | O_CLOEXEC);
+
+		assert_true(fd >= 0);
+		cases[i].write(fd);
+		(void)close(fd);
+		look(loop.node);
+		assert_finding(REASON_CONTENTS, cases[i].text);
+		request.identity = result.device.identity;
+		assert_int_equal(claim_open(&request, &claim, &faults), -EPERM);
+		assert_non_null(strstr(faults.text[0], "--discard-contents"));
+		request.discard_contents = true;
+		assert_int_equal(claim_open(&request, &claim, &faults), 0);
+		claim_close(claim);
+		check_result_done(&result);
+		{
+			const int again = open(loop.node, O_RDWR | O_CLOEXEC);
+
+			write_at(again, zeroes, sizeof(zeroes), 0);
+			(void)close(again);
+		}
+	}
+	loop_done(&loop);
+}
+
+static void test_several_labels_are_all_told(void **state)
+{
+	struct loop loop;
+
+	(void)state;
+	loop_make_file(&loop, DISK_BYTES);
+	write_gpt(loop.fd);
+	write_md_at_end(loop.fd);
+	/* A file system inside a partition that the kernel has no node for. */
+	write_at(loop.fd, "LUKS\xba\xbe\0\1", 8, 8 * (off_t)MIB);
+	loop_attach(&loop, 0, 0);
+	look(loop.node);
+	assert_finding(REASON_CONTENTS, "gpt at byte 512");
+	assert_finding(REASON_CONTENTS, "linux_raid_member at byte 33546240");
+	assert_finding(REASON_CONTENTS, "crypto_LUKS in partition 2 at byte 8388608");
+	check_result_done(&result);
+	loop_done(&loop);
+}
+
+static void test_read_only_and_held(void **state)
+{
+	struct loop loop;
+	int fd;
+
+	(void)state;
+	loop_make_file(&loop, DISK_BYTES);
+	loop_attach(&loop, LOOP_READ_ONLY, 0);
+	look(loop.node);
+	assert_finding(REASON_READ_ONLY, "is read-only");
+	check_result_done(&result);
+	expect_refused(loop.node);
+	loop_detach(&loop);
+	loop_attach(&loop, 0, 0);
+	expect_clean(loop.node);
+	fd = open(loop.node, O_RDONLY | O_EXCL | O_CLOEXEC);
+	assert_true(fd >= 0);
+	look(loop.node);
+	assert_finding(REASON_HELD, "held by another program");
+	check_result_done(&result);
+	expect_refused(loop.node);
+	(void)close(fd);
+	expect_clean(loop.node);
+	loop_done(&loop);
+}
+
+static void test_claims(void **state)
+{
+	_cleanup_faults_ struct faults faults = { 0 };
+	struct claim_request request = { .write = true };
+	struct claim *claim, *second = NULL;
+	struct loop loop;
+	char identity[256];
+
+	(void)state;
+	loop_new(&loop, DISK_BYTES);
+	request.text = loop.node;
+	assert_int_equal(claim_open(&request, &claim, &faults), -EPERM);
+	assert_non_null(strstr(faults.text[0], "needs --write and its identity"));
+	request.identity = "loop:1-2-3";
+	assert_int_equal(claim_open(&request, &claim, &faults), -EPERM);
+	assert_non_null(strstr(faults.text[1], "does not match"));
+	look(loop.node);
+	sysfs_copy(identity, sizeof(identity), result.device.identity);
+	check_result_done(&result);
+	request.identity = identity;
+	assert_int_equal(claim_open(&request, &claim, &faults), 0);
+	assert_true(claim->target.writable);
+	assert_ptr_equal(claim->target.claim, claim);
+	assert_true(claim->target.size_bytes == DISK_BYTES);
+	assert_int_equal(claim->target.logical_block_bytes, 512);
+	assert_string_equal(claim->target.name, loop.node);
+	assert_true(fcntl(claim->target.fd, F_GETFL) & O_DIRECT);
+	assert_int_equal(claim_verify(claim, NULL), 0);
+	/* It is held: neither a second claim nor a mount gets it; reading does. */
+	assert_int_equal(claim_open(&request, &second, &faults), -EPERM);
+	assert_non_null(strstr(faults.text[2], "held by another program"));
+	request.write = false;
+	request.identity = NULL;
+	assert_int_equal(claim_open(&request, &second, &faults), 0);
+	assert_false(second->target.writable);
+	assert_null(second->target.claim);
+	assert_int_equal(fcntl(second->target.fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	claim_close(second);
+	claim_close(claim);
+	expect_clean(loop.node);
+	loop_done(&loop);
+}
+
+static void test_blocks_of_4096_bytes(void **state)
+{
+	_cleanup_faults_ struct faults faults = { 0 };
+	struct claim *claim;
+	struct loop loop;
+
+	(void)state;
+	loop_make_file(&loop, DISK_BYTES);
+	loop_attach(&loop, 0, 4096);
+	assert_int_equal(claim_fully(loop.node, &claim, &faults), 0);
+	assert_int_equal(claim->target.logical_block_bytes, 4096);
+	claim_close(claim);
+	loop_done(&loop);
+}
+
+static void test_replaced_behind_the_name(void **state)
+{
+	_cleanup_faults_ struct faults faults = { 0 };
+	struct claim_request request = { .write = true };
+	struct loop first, second;
+	struct claim *claim;
+	char identity[256], node[32];
+	int fd;
+
+	(void)state;
+	loop_make_file(&first, DISK_BYTES);
+	loop_make_file(&second, DISK_BYTES);
+	loop_attach(&first, LOOP_READ_ONLY, 0);
+	look(first.node);
+	sysfs_copy(identity, sizeof(identity), result.device.identity);
+	check_result_done(&result);
+
+	/* Another file behind the node while it is open (the kernel allows it read-only). */
+	sysfs_copy(node, sizeof(node), first.node);
+	request = (struct claim_request){ .text = node };
+	assert_int_equal(claim_open(&request, &claim, &faults), 0);
+	fd = open(node, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(claim_verify(claim, NULL), 0);
+	{
+		const int read_only = open(second.file, O_RDONLY | O_CLOEXEC);
+
+		assert_int_equal(ioctl(fd, LOOP_CHANGE_FD, read_only), 0);
+		(void)close(read_only);
+	}
+	(void)close(fd);
+	assert_int_equal(claim_verify(claim, NULL), -ENODEV);
+	claim_close(claim);
+
+	/* The identity of what was there before does not open what is there now. */
+	loop_detach(&first);
+	loop_attach(&second, 0, 0);
+	request = (struct claim_request){ .text = second.node, .write = true,
+		.identity = identity };
+	assert_int_equal(claim_open(&request, &claim, &faults), -EPERM);
+	assert_non_null(strstr(faults.text[0], "does not match"));
+
+	/* A device that shrinks is another one. */
+	assert_int_equal(claim_fully(second.node, &claim, &faults), 0);
+	assert_int_equal(ftruncate(second.fd, DISK_BYTES / 2), 0);
+	fd = open(second.node, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(ioctl(fd, LOOP_SET_CAPACITY, 0), 0);
+	(void)close(fd);
+	assert_int_equal(claim_verify(claim, NULL), -ENODEV);
+	claim_close(claim);
+	loop_done(&second);
+	loop_done(&first);
+}
+
+static void test_two_ways_to_the_same_blocks(void **state)
+{
+	struct loop loop, twin, over;
+
+	(void)state;
+	loop_new(&loop, DISK_BYTES);
+	loop_make_file(&twin, MIB);
+	(void)close(twin.fd);
+	twin.fd = open(loop.file, O_RDWR | O_CLOEXEC);
+	loop_attach(&twin, 0, 0);
+	look(loop.node);
+	assert_finding(REASON_HELD, twin.node);
+	check_result_done(&result);
+	expect_refused(loop.node);
+	loop_done(&twin);
+	loop_make_file(&over, MIB);
+	(void)close(over.fd);
+	over.fd = open(loop.node, O_RDWR | O_CLOEXEC);
+	loop_attach(&over, 0, 0);
+	look(loop.node);
+	assert_finding(REASON_HELD, sysfs_base_name(over.node));
+	check_result_done(&result);
+	expect_refused(loop.node);
+	look(over.node);
+	assert_finding(REASON_HELD, "only stands before the block device");
+	check_result_done(&result);
+	loop_done(&over);
+	loop_done(&loop);
+}
+
+static uint64_t writes_of(const struct loop *loop)
+{
+	char text[256];
+	unsigned long long writes = 0;
+
+	assert_true(sysfs_read(NULL, text, sizeof(text), "sys/class/block/%s/stat",
+			    sysfs_base_name(loop->node)) > 0);
+	assert_int_equal(sscanf(text, "%*u %*u %*u %*u %llu", &writes), 1);
+	return writes;
+}
+
+/* The kernel tells every close of a descriptor that was open for writing. */
+static void test_looking_opens_nothing_for_writing(void **state)
+{
+	struct loop loop;
+	struct claim_request request = { 0 };
+	_cleanup_faults_ struct faults faults = { 0 };
+	struct claim *claim;
+	uint64_t before, writes;
+	char events[1024];
+	int watch;
+
+	(void)state;
+	loop_new(&loop, DISK_BYTES);
+	run("mkfs.ext4", "-q", loop.node);
+	(void)sync();
+	before = loop_checksum(&loop);
+	writes = writes_of(&loop);
+	watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	assert_true(inotify_add_watch(watch, loop.node, IN_CLOSE_WRITE | IN_MODIFY) >= 0);
+	look(loop.node);
+	check_result_done(&result);
+	request.text = loop.node;
+	assert_int_equal(claim_open(&request, &claim, &faults), 0);
+	claim_close(claim);
+	/* A refused claim has not opened it for writing either. */
+	request.write = true;
+	assert_int_equal(claim_open(&request, &claim, &faults), -EPERM);
+	assert_int_equal(read(watch, events, sizeof(events)), -1);
+	assert_int_equal(errno, EAGAIN);
+	(void)close(watch);
+	assert_true(writes_of(&loop) == writes);
+	assert_true(loop_checksum(&loop) == before);
+	loop_done(&loop);
+}
+
+static void test_truncated_backing_file(void **state)
+{
+	struct loop loop;
+
+	(void)state;
+	loop_new(&loop, DISK_BYTES);
+	assert_int_equal(ftruncate(loop.fd, DISK_BYTES / 2), 0);
+	look(loop.node);
+	assert_true(says(result.notes, result.note_count, REASON_SIZE_MISMATCH,
+		"what lies beyond cannot be read"));
+	check_result_done(&result);
+	loop_done(&loop);
+}
+
+static void test_system_disk(void **state)
+{
+	struct device_list list;
+	struct error error = { 0 };
+	bool found = false;
+
+	(void)state;
+	assert_int_equal(device_list_read(NULL, true, &list, &error), 0);
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.devices[i].size_bytes == 0 ||
+			check_device(NULL, list.devices[i].node, &result, NULL))
+			continue;
+		for (size_t j = 0; j < result.count; j++)
+			found = found || result.findings[j].reason == REASON_SYSTEM_DISK;
+		check_result_done(&result);
+	}
+	device_list_done(&list);
+	/* A machine whose root has no block device has no such disk. */
+	if (!found)
+		print_message("this machine's root is on no block device\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parent_of_a_mounted_partition),
+		cmocka_unit_test(test_link_to_a_mounted_device),
+		cmocka_unit_test(test_mounted_in_another_namespace),
+		cmocka_unit_test(test_active_swap),
+		cmocka_unit_test(test_every_kind_of_label),
+		cmocka_unit_test(test_several_labels_are_all_told),
+		cmocka_unit_test(test_read_only_and_held),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_blocks_of_4096_bytes),
+		cmocka_unit_test(test_replaced_behind_the_name),
+		cmocka_unit_test(test_two_ways_to_the_same_blocks),
+		cmocka_unit_test(test_looking_opens_nothing_for_writing),
+		cmocka_unit_test(test_truncated_backing_file),
+		cmocka_unit_test(test_system_disk),
+	};
+
+	require("root", geteuid() == 0);
+	require("loop", loop_is_possible());
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
