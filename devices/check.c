@@ -282,7 +282,9 @@ static void check_opened(const char *name, struct check_result *result)
 	if (fd < 0) {
 		check_add(result, REASON_UNREADABLE, CHECK_HARD, "%s cannot be opened: %s%s",
 			result->subject, strerror(-fd),
-			fd == -EACCES || fd == -EPERM ? "; run as root" : "");
+			fd == -EACCES ? "; run as root"
+			: fd == -EPERM ? " for programs in this container"
+				       : "");
 		return;
 	}
 	identity_refine(fd, &result->device);

@@ -89,13 +89,15 @@ static int refuse(const struct claim_request *request, const struct check_result
 	return faults->count > before ? -EPERM : 0;
 }
 
-static void read_backing(int fd, uint64_t *ret_inode, uint64_t *ret_device)
+/* Only a loop device is asked: to another driver the number might mean something. */
+static void read_backing(const struct claim *claim, uint64_t *ret_inode, uint64_t *ret_device)
 {
 	struct loop_info64 info;
 
 	*ret_inode = 0;
 	*ret_device = 0;
-	if (ioctl(fd, LOOP_GET_STATUS64, &info) == 0) {
+	if (strcmp(claim->device.transport, "loop") == 0 &&
+		ioctl(claim->target.fd, LOOP_GET_STATUS64, &info) == 0) {
 		*ret_inode = info.lo_inode;
 		*ret_device = info.lo_device;
 	}
@@ -138,7 +140,7 @@ static int verify_block(const struct claim *claim, const struct stat *status, st
 	if (device->diskseq && ioctl(fd, BLKGETDISKSEQ, &sequence) == 0 &&
 		sequence != device->diskseq)
 		return differs(claim, "disk sequence number", device->diskseq, sequence, error);
-	read_backing(fd, &inode, &backing);
+	read_backing(claim, &inode, &backing);
 	if (inode != claim->backing_inode || backing != claim->backing_device)
 		return differs(claim, "backing file's inode", claim->backing_inode, inode, error);
 	return 0;
@@ -241,7 +243,7 @@ static int open_block(const struct claim_request *request, struct claim *claim,
 	claim->target.fd = open(request->text, flags);
 	if (claim->target.fd < 0)
 		return explain_open(claim, -errno, request->write, error);
-	read_backing(claim->target.fd, &claim->backing_inode, &claim->backing_device);
+	read_backing(claim, &claim->backing_inode, &claim->backing_device);
 	identity_refine(claim->target.fd, &claim->device);
 	fill_target(claim, request->write);
 	code = claim_verify(claim, error);

@@ -28,8 +28,8 @@ static void look(const char *name)
 		fail_msg("%s: %s", name, error.text);
 }
 
-static bool says(const struct check_finding *list, size_t count, enum check_reason reason, bool hard,
-	const char *text)
+static bool says(const struct check_finding *list, size_t count, enum check_reason reason,
+	bool hard, const char *text)
 {
 	for (size_t i = 0; i < count; i++)
 		if (list[i].reason == reason && list[i].hard == hard && strstr(list[i].text, text))
@@ -276,8 +276,8 @@ static void test_use_column(void **state)
 {
 	static const struct {
 		const char *name, *text;
-	} cases[] = { { "sda", "" }, { "sdb", "system,mounted,swap,held" }, { "sdc", "mounted,held" },
-		{ "sdg", "system,swap" }, { "sdh", "" } };
+	} cases[] = { { "sda", "" }, { "sdb", "system,mounted,swap,held" },
+		{ "sdc", "mounted,held" }, { "sdg", "system,swap" }, { "sdh", "" } };
 	struct device_list list;
 	struct relations_use *uses;
 
@@ -300,8 +300,8 @@ static void test_mountinfo_lines(void **state)
 
 	(void)state;
 	mounts_parse(&mounts, "", 0, "");
-	mounts_parse(&mounts, "garbage\n36 35\n36 35 x:y / /p rw - ext4 a b\n36 35 8:1 / /p rw\n", 0,
-		"");
+	mounts_parse(&mounts,
+		"garbage\n36 35\n36 35 x:y / /p rw - ext4 a b\n36 35 8:1 / /p rw\n", 0, "");
 	assert_int_equal(mounts.count, 0);
 	mounts_parse(&mounts,
 		"36 35 8:1 / /a\\040b rw shared:1 master:2 - fuse.x src\\134y rw\n"

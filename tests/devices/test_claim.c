@@ -21,7 +21,8 @@ static int make_folder(void **state)
 	const char *base = getenv("TMPDIR");
 
 	(void)state;
-	(void)snprintf(folder, sizeof(folder), "%s/claim-XXXXXX", base && base[0] ? base : "/var/tmp");
+	(void)snprintf(folder, sizeof(folder), "%s/claim-XXXXXX",
+		base && base[0] ? base : "/var/tmp");
 	return mkdtemp(folder) ? 0 : -1;
 }
 

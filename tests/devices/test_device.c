@@ -119,7 +119,8 @@ static void test_list_order_and_partitions(void **state)
 
 static void test_raid_volume(void **state)
 {
-	static const char *const scsi = "sys/devices/pci0000:40/0000:40:01.0/host8/target8:2:0/8:2:0:0";
+	static const char *const scsi =
+		"sys/devices/pci0000:40/0000:40:01.0/host8/target8:2:0/8:2:0:0";
 	static const struct {
 		const char *vendor, *model;
 		bool is_volume;
