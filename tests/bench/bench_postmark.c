@@ -6,7 +6,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "engine/clock.h"
-#include "fsmodel/pools.h"
+#include "fsmodel/named_pools.h"
 
 #define PAIRS 9
 
@@ -25,7 +25,7 @@ static double median(double *values)
 
 int main(int argc, char **argv)
 {
-	const struct pool *pool = pool_find(argc > 1 ? argv[1] : "SS");
+	const struct named_pool *pool = named_pool_find(argc > 1 ? argv[1] : "SS");
 	struct postmark_config config;
 	struct postmark *postmark;
 	struct postmark_operation operation;
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 
 	if (!pool || !rng)
 		return 2;
-	pool_config(pool, PAPER_DISK_SMALL, &config);
+	named_pool_config(pool, PAPER_DISK_SMALL, &config);
 	if (postmark_new(&config, &postmark) < 0)
 		return 1;
 	draws_before = postmark_counts(postmark)->draws;

@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "fsmodel/pools.h"
+#include "fsmodel/named_pools.h"
 #include "fsmodel/postmark_file.h"
 
 static int parse_bytes(const char *text, size_t length, struct postmark_runs *runs,
@@ -309,12 +309,12 @@ static void test_named_pools(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct pool *pool = pool_find(cases[i].name);
+		const struct named_pool *pool = named_pool_find(cases[i].name);
 		struct postmark_config config;
 		struct faults faults = { 0 };
 
 		assert_non_null(pool);
-		pool_config(pool, PAPER_DISK_SMALL, &config);
+		named_pool_config(pool, PAPER_DISK_SMALL, &config);
 		assert_int_equal(config.size_low_bytes, cases[i].low);
 		assert_int_equal(config.size_high_bytes, cases[i].high);
 		assert_int_equal(config.files, cases[i].files);
@@ -322,13 +322,13 @@ static void test_named_pools(void **state)
 		assert_int_equal(config.seed, 42);
 		assert_true(pool->disk_share >= cases[i].share - 0.0001);
 		assert_true(pool->disk_share <= cases[i].share + 0.0001);
-		pool_config(pool, PAPER_DISK_LARGE, &config);
+		named_pool_config(pool, PAPER_DISK_LARGE, &config);
 		assert_int_equal(config.transactions, cases[i].transactions_large);
 		postmark_config_check(&config, &faults);
 		assert_int_equal(faults.count, 0);
 	}
-	assert_null(pool_find("ss"));
-	assert_null(pools[ARRAY_SIZE(cases)].name);
+	assert_null(named_pool_find("ss"));
+	assert_null(named_pools[ARRAY_SIZE(cases)].name);
 }
 
 int main(void)
