@@ -19,6 +19,7 @@ static void close_gap(struct node *node, bool inner, unsigned index)
 	node->count--;
 	memmove(entry_of(node, inner, index), entry_of(node, inner, index + 1),
 		(node->count - index) * entry_bytes(inner));
+	memset(entry_of(node, inner, node->count), 0xff, entry_bytes(inner));
 }
 
 int btree_init(struct btree *tree, struct arena *nodes, bool summed)
@@ -29,70 +30,92 @@ int btree_init(struct btree *tree, struct arena *nodes, bool summed)
 		return result;
 	*tree = (struct btree){ .nodes = nodes, .height = 1, .summed = summed };
 	tree->root = arena_take(nodes);
-	node_at(tree, tree->root)->count = 0;
+	node_clear(node_at(tree, tree->root));
 	return 0;
 }
 
-/*
- * The last of count entries that is not above key; 0 also if all are above it. Counts every
- * stride-th entry that is not above it and then those of that stride: independent comparisons,
- * no jump that depends on the data. Halving is a chain of loads that wait for each other, and with
- * branches half of them are predicted wrong; both take about three times as long.
- */
-static inline __attribute__((always_inline)) unsigned search(const unsigned char *entries,
-	unsigned bytes, unsigned stride, unsigned full, unsigned count,
-	unsigned __int128 key)
+/* How many of the entries at every stride-th index behind `from`, `steps` of them, are not above
+ * key. The unused ones of a node are above every key. */
+static inline __attribute__((always_inline)) unsigned count_steps(const unsigned char *entries,
+	unsigned bytes, unsigned from, unsigned stride, unsigned steps, unsigned __int128 key)
 {
-	unsigned strides = 0, within = 0, base;
+	unsigned count = 0;
 
-#pragma GCC unroll 16
-	for (unsigned i = stride; i < full; i += stride)
-		strides += (i < count) & (entry_key(entries + i * bytes) <= key);
-	base = strides * stride;
-	if (base > full - stride)
-		base = full - stride;
-#pragma GCC unroll 16
-	for (unsigned i = 1; i < stride; i++)
-		within += (base + i < count) & (entry_key(entries + (base + i) * bytes) <= key);
-	return base + within;
+	entries += from * bytes;
+#pragma GCC unroll 8
+	for (unsigned i = 1; i <= steps; i++)
+		count += entry_key(entries + i * stride * bytes) <= key;
+	return count;
 }
+
+/*
+ * The last entry that is not above key; 0 also if all are above it. Goes by wide, then narrow,
+ * then single steps; the comparisons of a kind do not wait for each other, and nothing jumps by
+ * the data. Halving is a chain of loads, and with branches half of them are predicted wrong.
+ */
+_Static_assert(INNER_ENTRIES == 4 * 4 * 3 && LEAF_ENTRIES == 4 * 5 * 5, "steps end at the last");
 
 static unsigned search_inner(const struct node *node, unsigned __int128 key)
 {
-	return search(node->entries, INNER_BYTES, 7, INNER_ENTRIES, node->count, key);
+	const unsigned char *entries = node->entries;
+	unsigned index = 12 * count_steps(entries, INNER_BYTES, 0, 12, 3, key);
+
+	index += 3 * count_steps(entries, INNER_BYTES, index, 3, 3, key);
+	return index + count_steps(entries, INNER_BYTES, index, 1, 2, key);
 }
 
 static unsigned search_leaf(const struct node *node, unsigned __int128 key)
 {
-	return search(node->entries, LEAF_BYTES, 10, LEAF_ENTRIES, node->count, key);
+	const unsigned char *entries = node->entries;
+	unsigned index = 25 * count_steps(entries, LEAF_BYTES, 0, 25, 3, key);
+
+	index += 5 * count_steps(entries, LEAF_BYTES, index, 5, 4, key);
+	return index + count_steps(entries, LEAF_BYTES, index, 1, 4, key);
+}
+
+static unsigned __int128 packed_key(struct btree_entry entry)
+{
+	assert(entry.first <= BTREE_NUMBER_MAX && entry.second <= BTREE_NUMBER_MAX);
+	return (unsigned __int128)entry.first << 40 | entry.second;
+}
+
+/* Seeks several keys level by level: their waits for memory overlap. */
+static inline __attribute__((always_inline)) void seek_together(const struct btree *tree,
+	const struct btree_entry *keys, unsigned count, struct btree_place *places)
+{
+	const unsigned leaf = tree->height - 1;
+
+	for (unsigned i = 0; i < count; i++)
+		places[i].node[0] = tree->root;
+	for (unsigned level = 0; level < leaf; level++) {
+		for (unsigned i = 0; i < count; i++) {
+			const struct node *node = node_at(tree, places[i].node[level]);
+			const unsigned index = search_inner(node, packed_key(keys[i]));
+			const uint32_t child = entry_child(entry_at(node, true, index));
+			const char *next = (const char *)node_at(tree, child);
+
+			/* All lines of the node at once: one wait instead of one per step. */
+#pragma GCC unroll 16
+			for (unsigned line = 0; line < BTREE_NODE_BYTES; line += CACHE_LINE_BYTES)
+				__builtin_prefetch(next + line);
+			places[i].index[level] = (int)index;
+			places[i].node[level + 1] = child;
+		}
+	}
+	for (unsigned i = 0; i < count; i++) {
+		const struct node *node = node_at(tree, places[i].node[leaf]);
+		const unsigned __int128 key = packed_key(keys[i]);
+		const unsigned index = search_leaf(node, key);
+
+		places[i].index[leaf] =
+			entry_key(entry_at(node, false, index)) <= key ? (int)index : -1;
+	}
 }
 
 bool btree_seek(const struct btree *tree, struct btree_entry key, struct btree_place *ret_place)
 {
-	const unsigned __int128 packed = (unsigned __int128)key.first << 40 | key.second;
-	const unsigned leaf = tree->height - 1;
-	const struct node *node = node_at(tree, tree->root);
-	unsigned index;
-
-	assert(key.first <= BTREE_NUMBER_MAX && key.second <= BTREE_NUMBER_MAX);
-	ret_place->node[0] = tree->root;
-	for (unsigned level = 0; level < leaf; level++) {
-		uint32_t number;
-
-		index = search_inner(node, packed);
-		number = entry_child(entry_at(node, true, index));
-		node = node_at(tree, number);
-		/* All lines of the node at once: one wait instead of one per step. */
-		for (unsigned line = 0; line < BTREE_NODE_BYTES; line += CACHE_LINE_BYTES)
-			__builtin_prefetch((const char *)node + line);
-		ret_place->index[level] = (int)index;
-		ret_place->node[level + 1] = number;
-	}
-	index = search_leaf(node, packed);
-	ret_place->index[leaf] = (int)index;
-	if (!node->count || entry_key(entry_at(node, false, index)) > packed)
-		ret_place->index[leaf] = -1;
-	return ret_place->index[leaf] >= 0;
+	seek_together(tree, &key, 1, ret_place);
+	return ret_place->index[tree->height - 1] >= 0;
 }
 
 struct btree_entry btree_get(const struct btree *tree, const struct btree_place *place)
@@ -165,7 +188,7 @@ static void carry_up(const struct btree *tree, const struct btree_place *place,
 }
 
 /* Cuts the entries of two neighbours anew: the left one gets left_count of them. */
-static void recut(const struct btree *tree, struct node *parent, unsigned left_position,
+static void recut(struct btree *tree, struct node *parent, unsigned left_position,
 	bool inner, unsigned left_count)
 {
 	const unsigned bytes = entry_bytes(inner);
@@ -173,6 +196,7 @@ static void recut(const struct btree *tree, struct node *parent, unsigned left_p
 	struct node *right = node_at(tree, entry_child(entry_at(parent, true, left_position + 1)));
 	const unsigned total = left->count + right->count;
 
+	tree->recuts++;
 	assert(left_count <= capacity(inner) && total - left_count <= capacity(inner));
 	if (left_count > left->count) {
 		const unsigned moved = left_count - left->count;
@@ -186,6 +210,11 @@ static void recut(const struct btree *tree, struct node *parent, unsigned left_p
 		memmove(entry_of(right, inner, moved), right->entries, right->count * bytes);
 		memcpy(right->entries, entry_of(left, inner, left_count), moved * bytes);
 	}
+	if (left_count < left->count)
+		memset(entry_of(left, inner, left_count), 0xff, (left->count - left_count) * bytes);
+	else
+		memset(entry_of(right, inner, total - left_count), 0xff,
+			(left_count - left->count) * bytes);
 	left->count = (uint16_t)left_count;
 	right->count = (uint16_t)(total - left_count);
 	refresh(tree, parent, left_position, inner);
@@ -199,8 +228,9 @@ static void grow_root(struct btree *tree, struct btree_place *place)
 	struct node *root = node_at(tree, number);
 
 	assert(tree->height < BTREE_LEVELS);
-	memset(root, 0, INNER_BYTES + sizeof(root->count));
+	node_clear(root);
 	root->count = 1;
+	entry_put_summary(root->entries, &(struct summary){ 0 });
 	memcpy(root->entries + 15, &tree->root, sizeof(tree->root));
 	refresh(tree, root, 0, tree->height > 1);
 	memmove(place->node + 1, place->node, tree->height * sizeof(place->node[0]));
@@ -256,7 +286,7 @@ static void add_empty_child(struct btree *tree, struct node *parent, unsigned po
 	const uint32_t number = arena_take(tree->nodes);
 	unsigned char *entry;
 
-	node_at(tree, number)->count = 0;
+	node_clear(node_at(tree, number));
 	open_gap(parent, true, position);
 	entry = entry_of(parent, true, position);
 	entry_put_summary(entry, &(struct summary){ 0 });
@@ -320,14 +350,6 @@ void btree_insert_after(struct btree *tree, struct btree_place *place, struct bt
 	carry_up(tree, place, 0, entry.second);
 }
 
-void btree_insert(struct btree *tree, struct btree_entry entry)
-{
-	struct btree_place place;
-
-	(void)btree_seek(tree, entry, &place);
-	btree_insert_after(tree, &place, entry);
-}
-
 void btree_replace(struct btree *tree, const struct btree_place *place, struct btree_entry entry)
 {
 	unsigned char *packed = entry_of(node_at(tree, place->node[tree->height - 1]), false,
@@ -386,12 +408,33 @@ void btree_remove(struct btree *tree, struct btree_place *place)
 	rebalance(tree, place);
 }
 
-void btree_delete(struct btree *tree, struct btree_entry entry)
+void btree_exchange(struct btree *tree, const struct btree_entry *removed, unsigned removed_count,
+	const struct btree_entry *added, unsigned added_count)
 {
-	struct btree_place place;
-	const bool found = btree_seek(tree, entry, &place);
-	const struct btree_entry there = found ? btree_get(tree, &place) : entry;
+	const unsigned count = removed_count + added_count;
+	const uint64_t recuts = tree->recuts;
+	struct btree_entry keys[BTREE_EXCHANGE_MAX];
+	struct btree_place places[BTREE_EXCHANGE_MAX];
 
-	assert(found && there.first == entry.first && there.second == entry.second);
-	btree_remove(tree, &place);
+	assert(count <= BTREE_EXCHANGE_MAX);
+	for (unsigned i = 0; i < count; i++)
+		keys[i] = i < removed_count ? removed[i] : added[i - removed_count];
+	seek_together(tree, keys, count, places);
+	for (unsigned i = 0; i < count; i++) {
+		bool stale = tree->recuts != recuts;
+
+		for (unsigned earlier = 0; earlier < i && !stale; earlier++)
+			stale = places[earlier].node[tree->height - 1] ==
+				places[i].node[tree->height - 1];
+		if (stale)
+			(void)btree_seek(tree, keys[i], &places[i]);
+		if (i < removed_count) {
+			const struct btree_entry there = btree_get(tree, &places[i]);
+
+			assert(there.first == keys[i].first && there.second == keys[i].second);
+			btree_remove(tree, &places[i]);
+		} else {
+			btree_insert_after(tree, &places[i], keys[i]);
+		}
+	}
 }

@@ -21,7 +21,8 @@
 
 #define BTREE_NODE_BYTES 1024u
 #define BTREE_LEVELS 16
-#define BTREE_NUMBER_MAX ((UINT64_C(1) << 40) - 1)
+#define BTREE_EXCHANGE_MAX 3
+#define BTREE_NUMBER_MAX ((UINT64_C(1) << 40) - 1) /* entries lie below it, keys may be it */
 
 struct btree_entry {
 	uint64_t first;
@@ -33,6 +34,7 @@ struct btree {
 	uint32_t root;
 	unsigned height;     /* 1: the root is a leaf */
 	uint64_t count;
+	uint64_t recuts;     /* how often entries changed their node */
 	bool summed;
 };
 
@@ -59,10 +61,11 @@ struct btree_entry btree_get(const struct btree *tree, const struct btree_place 
 
 /* The entry must belong right behind place. */
 void btree_insert_after(struct btree *tree, struct btree_place *place, struct btree_entry entry);
-void btree_insert(struct btree *tree, struct btree_entry entry);
 void btree_remove(struct btree *tree, struct btree_place *place);
-/* Removes the entry that equals this one (asserted). */
-void btree_delete(struct btree *tree, struct btree_entry entry);
+/* Removes entries that must be there (asserted), then adds others: at most BTREE_EXCHANGE_MAX
+ * together, sought at the same time so that their waits for memory overlap. */
+void btree_exchange(struct btree *tree, const struct btree_entry *removed, unsigned removed_count,
+	const struct btree_entry *added, unsigned added_count);
 /* Changes an entry whose place in the order stays; the place stays valid. */
 void btree_replace(struct btree *tree, const struct btree_place *place, struct btree_entry entry);
 

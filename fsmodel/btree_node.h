@@ -4,8 +4,8 @@
  *
  * A node is a count and packed entries, little endian:
  *
- *   leaf    second 5 | first 5                            10 bytes, 102 in a node
- *   inner   second 5 | first 5 | sum 5 | child 4          19 bytes, 53 in a node
+ *   leaf    second 5 | first 5                            10 bytes, at most 100
+ *   inner   second 5 | first 5 | sum 5 | child 4          19 bytes, at most 48
  *
  * The first ten bytes are one 80-bit number that orders like the pair. An inner entry holds the
  * first pair below its child, exactly; in a summed tree `second` is the largest one below instead
@@ -21,8 +21,8 @@
 
 #define LEAF_BYTES 10u
 #define INNER_BYTES 19u
-#define LEAF_ENTRIES 102u
-#define INNER_ENTRIES 53u
+#define LEAF_ENTRIES 100u
+#define INNER_ENTRIES 48u
 
 struct node {
 	uint16_t count;
@@ -108,6 +108,13 @@ static inline struct node *node_at(const struct btree *tree, uint32_t number)
 	return arena_at(tree->nodes, number);
 }
 
+/* Unused entries are above every key, so that the search need not ask how many there are. */
+static inline void node_clear(struct node *node)
+{
+	node->count = 0;
+	memset(node->entries, 0xff, sizeof(node->entries));
+}
+
 static inline bool is_inner(const struct btree *tree, unsigned level)
 {
 	return level + 1 < tree->height;
@@ -134,8 +141,8 @@ static inline unsigned char *entry_of(struct node *node, bool inner, unsigned in
 }
 
 /* What an inner entry says about a child. An empty child keeps the first number it had. */
-static inline struct summary summarise(const struct btree *tree, const struct node *node, bool inner,
-	uint64_t first_if_empty)
+static inline struct summary summarise(const struct btree *tree, const struct node *node,
+	bool inner, uint64_t first_if_empty)
 {
 	struct summary summary = { .pair.first = first_if_empty };
 

@@ -66,8 +66,8 @@ int freespace_new(uint64_t first_block, uint64_t block_count, struct freespace *
 		freespace_free(space);
 		return result;
 	}
-	btree_insert(&space->by_start, pair(0, block_count));
-	btree_insert(&space->by_length, pair(block_count, 0));
+	btree_exchange(&space->by_start, NULL, 0, &(struct btree_entry){ 0, block_count }, 1);
+	btree_exchange(&space->by_length, NULL, 0, &(struct btree_entry){ block_count, 0 }, 1);
 	*ret_space = space;
 	return 0;
 }
@@ -88,23 +88,25 @@ static int take_at(struct freespace *space, struct btree_place *place, uint64_t 
 	const uint64_t head = start - whole.first;
 	const uint64_t tail = whole.second - head - length;
 	const struct btree_entry after = pair(start + length, tail);
+	const struct btree_entry removed = reversed(whole);
 	const int result = reserve(space);
+	struct btree_entry added[2];
+	unsigned added_count = 0;
 
 	if (result < 0)
 		return result;
-	btree_delete(&space->by_length, reversed(whole));
-	if (head) {
+	if (head)
+		added[added_count++] = pair(head, whole.first);
+	if (tail)
+		added[added_count++] = reversed(after);
+	btree_exchange(&space->by_length, &removed, 1, added, added_count);
+	if (head)
 		btree_replace(&space->by_start, place, pair(whole.first, head));
-		btree_insert(&space->by_length, pair(head, whole.first));
-	}
-	if (tail) {
-		if (head)
-			btree_insert_after(&space->by_start, place, after);
-		else
-			btree_replace(&space->by_start, place, after);
-		btree_insert(&space->by_length, reversed(after));
-	}
-	if (!head && !tail)
+	if (head && tail)
+		btree_insert_after(&space->by_start, place, after);
+	else if (tail)
+		btree_replace(&space->by_start, place, after);
+	else if (!head)
 		btree_remove(&space->by_start, place);
 	space->free_blocks -= length;
 	*ret_taken = (struct extent){ space->first_block + start, length };
@@ -199,8 +201,9 @@ int freespace_best_fit(struct freespace *space, uint64_t length_blocks, struct e
 {
 	const uint64_t area_end = space->first_block + space->block_count;
 	const uint64_t low = max_u64(range.start_block, space->first_block);
-	const uint64_t high = range.length_blocks > area_end - min_u64(range.start_block, area_end) ?
-		area_end : range.start_block + range.length_blocks;
+	const uint64_t room = area_end - min_u64(range.start_block, area_end);
+	const uint64_t high = range.length_blocks > room ? area_end :
+		range.start_block + range.length_blocks;
 	struct btree_entry found;
 	struct btree_place place;
 	int answer;
@@ -265,8 +268,9 @@ int freespace_release(struct freespace *space, struct extent extent)
 {
 	struct btree_entry merged =
 		pair(extent.start_block - space->first_block, extent.length_blocks);
-	struct btree_entry before = { 0 }, after = { 0 };
+	struct btree_entry before = { 0 }, after = { 0 }, removed[2], added;
 	struct btree_place place, next;
+	unsigned removed_count = 0;
 	bool has_before, has_after;
 	int result;
 
@@ -290,11 +294,15 @@ int freespace_release(struct freespace *space, struct extent extent)
 	has_after = has_after && merged.first + merged.second == after.first;
 	if (has_after) {
 		merged.second += after.second;
-		btree_delete(&space->by_length, reversed(after));
+		removed[removed_count++] = reversed(after);
 	}
 	if (has_before) {
 		merged = pair(before.first, before.second + merged.second);
-		btree_delete(&space->by_length, reversed(before));
+		removed[removed_count++] = reversed(before);
+	}
+	added = reversed(merged);
+	btree_exchange(&space->by_length, removed, removed_count, &added, 1);
+	if (has_before) {
 		btree_replace(&space->by_start, &place, merged);
 		if (has_after)
 			btree_remove(&space->by_start, &next);
@@ -303,7 +311,6 @@ int freespace_release(struct freespace *space, struct extent extent)
 	} else {
 		btree_insert_after(&space->by_start, &place, merged);
 	}
-	btree_insert(&space->by_length, reversed(merged));
 	space->free_blocks += extent.length_blocks;
 	return 0;
 }
