@@ -468,6 +468,7 @@ static void tell(struct scheduler *scheduler)
 		.at_drive = scheduler->at_drive + scheduler->flushes_at_drive,
 		.draining = scheduler->draining,
 		.errors = recorder_errors(recorder),
+		.depth_mean = recorder_depth_mean(recorder),
 	};
 
 	for (unsigned i = 0; i < REQUEST_OPS; i++) {

@@ -36,6 +36,7 @@ struct scheduler_status {
 	uint64_t bytes_completed;
 	uint64_t errors;
 	unsigned at_drive;
+	double depth_mean;          /* at the drive so far */
 	bool draining;
 	nsec_t oldest_age_ns;       /* of the request longest at the drive; 0 when none */
 	struct request oldest;      /* copy */

@@ -70,7 +70,9 @@ static void note_depth(const struct run_session *session, const struct cell_resu
 	if (split > SPLIT_FROM)
 		faults_add(notes, "split: the device saw %.2f requests for each one sent; lower "
 			"--max-request", split);
-	if (result->elapsed_ns >= TOO_SHORT_NS / 2 && device < DEPTH_SHARE * engine)
+	/* At depth 1 the time between a completion and the next request is the whole difference. */
+	if (result->cell.depth > 1 && result->elapsed_ns >= TOO_SHORT_NS / 2 &&
+		device < DEPTH_SHARE * engine)
 		faults_add(notes, "the device held %.1f requests on average, the engine %.1f: %s",
 			device, engine, depth_cause(session, result));
 }

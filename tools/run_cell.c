@@ -282,6 +282,7 @@ static int play_source(struct run_session *session, const struct play *play,
 	struct scheduler *scheduler = NULL;
 	struct backend *backend = NULL;
 	nsec_t cpu_ns;
+	unsigned workers;
 	int r = open_backend(session, play->depth, &backend, result, error);
 
 	if (r < 0)
@@ -294,12 +295,14 @@ static int play_source(struct run_session *session, const struct play *play,
 		return r;
 	}
 	session->inflight_max = 0;
+	workers = count_workers(); /* of a ring closed just now: they end by themselves */
 	before = counters_read(&session->claim->device);
 	cpu_ns = cpu_time();
 	r = scheduler_run(scheduler, &result->scheduler, error);
 	result->cpu_ns = cpu_time() - cpu_ns;
 	result->elapsed_ns = recorder_elapsed_ns(session->recorder);
 	result->workers = count_workers();
+	result->workers -= workers < result->workers ? workers : result->workers;
 	judge_status(session, result);
 	result->flush_ns = -1;
 	if (r == 0 && play->flush && !session->lasting_harm &&

@@ -153,8 +153,7 @@ static uint64_t dense_bytes(const struct run_plan *plan)
 	uint64_t mean = ((uint64_t)plan->load.size_low_bytes +
 		(uint64_t)plan->load.size_high_bytes) / 2;
 
-	return (uint64_t)plan->load.files *
-	       round_up(mean + plan->block_bytes / 2, plan->block_bytes);
+	return (uint64_t)plan->load.files * (mean + plan->block_bytes / 2);
 }
 
 static void place(struct run_plan *plan, double disk_share, struct faults *faults)

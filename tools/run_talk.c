@@ -92,7 +92,7 @@ void run_talk_tick(void *user, const struct scheduler_status *status)
 		return;
 	talk->state.done = status->requests_completed;
 	talk->state.rate_per_s = cell_rate(status->requests_completed, status->now_ns);
-	talk->state.depth = status->at_drive;
+	talk->state.depth = status->depth_mean;
 	talk->state.left_ns = time_left(talk, now_ns);
 	progress_update(&talk->progress, &talk->state, now_ns);
 }
