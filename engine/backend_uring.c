@@ -43,6 +43,7 @@ struct uring {
 	bool may_write;
 	bool single;           /* one request per io_uring_enter() */
 	bool ring_registered;
+	bool file_registered;
 	const char *buffers;   /* registered in regions of REGION_BYTES; NULL: not registered */
 	size_t buffers_bytes;
 };
@@ -236,6 +237,7 @@ static void register_all(struct uring *uring, const struct backend_config *confi
 			    1) >= 0;
 	int buffers = register_buffers(uring, config);
 
+	uring->file_registered = file;
 	if (buffers >= 0) {
 		uring->buffers = config->buffers;
 		uring->buffers_bytes = config->buffers_bytes;
@@ -306,12 +308,15 @@ static void uring_close(struct backend *backend)
 	struct uring *uring = container_of(backend, struct uring, backend);
 	struct io_uring_rsrc_update self = { .offset = uring->enter_fd };
 
-	/* The kernel takes its time to dismantle a ring, and until then its pages count against
-	 * RLIMIT_MEMLOCK, where the next ring would miss them. Kernels with io_rsrc_ref_quiesce()
+	/* The kernel takes its time to dismantle a ring, and until then it holds the target, which
+	 * nobody else could claim, and its pages count against RLIMIT_MEMLOCK. Kernels with io_rsrc_ref_quiesce()
 	 * (io_uring/rsrc.c) wait here for requests that use the buffers, so only without any. */
 	if (uring->buffers && !uring->outstanding)
 		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,
 			IORING_UNREGISTER_BUFFERS, NULL, 0);
+	if (uring->file_registered && !uring->outstanding)
+		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,
+			IORING_UNREGISTER_FILES, NULL, 0);
 	/* A ring that stays registered with its thread outlives its descriptor. */
 	if (uring->ring_registered)
 		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,

@@ -266,6 +266,9 @@ static int play_all(struct run *run)
 	run_talk_start(&run->talk, &run->session, &run->plan, run->document);
 	for (size_t i = 0; i < run->plan.notes.count; i++)
 		document_message(run->document, SEVERITY_INFO, "%s", run->plan.notes.text[i]);
+	if (run->options.preset == PRESET_DRIVE && !run->plan.writes)
+		add_message(run, SEVERITY_WARNING, "without --write only the reads of the preset "
+			"are measured");
 	run_signals_install();
 	if (run_session_open(&run->session, &run->plan, &run_signals, &run->error) == 0) {
 		run->session.on_tick = run_talk_tick;
