@@ -22,6 +22,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/sysmacros.h>
@@ -83,8 +84,7 @@ static void expect_refused(const char *name)
 	struct claim *claim = NULL;
 
 	assert_int_equal(claim_fully(name, &claim, &faults), -EPERM);
-	assert_null(claim);
-	assert_true(faults.count > 0);
+	assert_true(!claim && faults.count > 0);
 }
 
 static void run(const char *program, const char *first, const char *second)
@@ -189,6 +189,8 @@ static void test_link_to_a_mounted_device(void **state)
 
 static void hold_in_own_namespace(const char *node, const char *point, int ready)
 {
+	/* A failing test must not leave it behind. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 		mount(node, point, "ext4", MS_RDONLY, "") < 0 || write(ready, "x", 1) != 1)
 		_exit(1);
@@ -225,6 +227,14 @@ static void test_mounted_in_another_namespace(void **state)
 	loop_done(&loop);
 }
 
+static char swap_node[32];
+
+static void stop_swapping(void)
+{
+	if (swap_node[0])
+		(void)swapoff(swap_node);
+}
+
 static void test_active_swap(void **state)
 {
 	struct loop loop;
@@ -237,12 +247,14 @@ static void test_active_swap(void **state)
 	assert_finding(REASON_CONTENTS, "signature: swap at byte 4086");
 	check_result_done(&result);
 	if (swapon(loop.node, 0) == 0) {
+		sysfs_copy(swap_node, sizeof(swap_node), loop.node);
 		look(loop.node);
 		assert_finding(REASON_SWAP, "is active swap");
 		check_result_done(&result);
 		/* Also with --discard-contents. */
 		expect_refused(loop.node);
 		assert_int_equal(swapoff(loop.node), 0);
+		swap_node[0] = '\0';
 	}
 	loop_done(&loop);
 }
@@ -274,13 +286,11 @@ static void test_every_kind_of_label(void **state)
 		_cleanup_faults_ struct faults faults = { 0 };
 		struct claim_request request = { .text = loop.node, .write = true };
 		struct claim *claim;
-
 		/* Through the device, so that its page cache sees it. */
 		const int fd = open(loop.node, O_RDWR | O_CLOEXEC);
 
 		assert_true(fd >= 0);
 		cases[i].write(fd);
-		(void)close(fd);
 		look(loop.node);
 		assert_finding(REASON_CONTENTS, cases[i].text);
 		request.identity = result.device.identity;
@@ -290,12 +300,8 @@ static void test_every_kind_of_label(void **state)
 		assert_int_equal(claim_open(&request, &claim, &faults), 0);
 		claim_close(claim);
 		check_result_done(&result);
-		{
-			const int again = open(loop.node, O_RDWR | O_CLOEXEC);
-
-			assert_int_equal(pwrite(again, zeroes, sizeof(zeroes), 0), sizeof(zeroes));
-			(void)close(again);
-		}
+		assert_int_equal(pwrite(fd, zeroes, sizeof(zeroes), 0), sizeof(zeroes));
+		(void)close(fd);
 	}
 	loop_done(&loop);
 }
@@ -410,7 +416,7 @@ static void test_replaced_behind_the_name(void **state)
 	struct loop first, second;
 	struct claim *claim;
 	char identity[256], node[32];
-	int fd;
+	int fd, read_only;
 
 	(void)state;
 	loop_make_file(&first, DISK_BYTES);
@@ -426,12 +432,9 @@ static void test_replaced_behind_the_name(void **state)
 	assert_int_equal(claim_open(&request, &claim, &faults), 0);
 	fd = open(node, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(claim_verify(claim, NULL), 0);
-	{
-		const int read_only = open(second.file, O_RDONLY | O_CLOEXEC);
-
-		assert_int_equal(ioctl(fd, LOOP_CHANGE_FD, read_only), 0);
-		(void)close(read_only);
-	}
+	read_only = open(second.file, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(ioctl(fd, LOOP_CHANGE_FD, read_only), 0);
+	(void)close(read_only);
 	(void)close(fd);
 	assert_int_equal(claim_verify(claim, NULL), -ENODEV);
 	claim_close(claim);
@@ -589,5 +592,9 @@ int main(void)
 
 	require("root", geteuid() == 0);
 	require("loop", loop_is_possible());
+	/* Mounts of a failing test end with the program, because they are in its own namespace. */
+	require("unshare", unshare(CLONE_NEWNS) == 0 &&
+		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	(void)atexit(stop_swapping);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
