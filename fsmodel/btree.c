@@ -361,6 +361,24 @@ void btree_replace(struct btree *tree, const struct btree_place *place, struct b
 	carry_up(tree, place, old_second, entry.second);
 }
 
+/* Carries the first number of place's node at this level to the entries above that show it. Only
+ * a first node that has been empty needs it: carry_up had no number to carry then. */
+static void carry_first(const struct btree *tree, const struct btree_place *place, unsigned level)
+{
+	for (; level > 0; level--) {
+		const struct node *child = node_at(tree, place->node[level]);
+		unsigned char *entry = entry_of(node_at(tree, place->node[level - 1]), true,
+			(unsigned)place->index[level - 1]);
+		struct btree_entry pair = entry_get(child->entries);
+
+		if (tree->summed)
+			pair.second = entry_second(entry);
+		entry_put(entry, pair);
+		if (place->index[level - 1] > 0)
+			break;
+	}
+}
+
 /* Merges a node that is less than half full with a neighbour where both fit with some room left;
  * evens the two out when it is nearly empty. Goes up as long as nodes vanish. */
 static void rebalance(struct btree *tree, const struct btree_place *place)
@@ -381,9 +399,13 @@ static void rebalance(struct btree *tree, const struct btree_place *place)
 		if (total > full - full / 8) {
 			if (count < full / 4)
 				recut(tree, parent, left, inner, total / 2);
+			if (count == 0 && left == 0)
+				carry_first(tree, place, level - 1);
 			break;
 		}
 		recut(tree, parent, left, inner, total);
+		if (count == 0 && left == 0)
+			carry_first(tree, place, level - 1);
 		arena_give(tree->nodes, entry_child(entry_at(parent, true, left + 1)));
 		close_gap(parent, true, left + 1);
 	}

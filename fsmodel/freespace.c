@@ -140,21 +140,37 @@ int freespace_first_fit(struct freespace *space, uint64_t length_blocks, struct 
 	return freespace_near(space, space->first_block, length_blocks, ret_taken);
 }
 
-/* The lowest extent of the shortest length that is at least *length and starts in start .. end - 1,
+/* To the first extent that starts at or behind start and is long enough. */
+static bool seek_fit(const struct freespace *space, uint64_t length, uint64_t start,
+	struct btree_place *place)
+{
+	const struct btree *tree = &space->by_start;
+
+	if (seek_start(space, start, place)) {
+		const struct btree_entry entry = btree_get(tree, place);
+
+		if (entry.first == start && entry.second >= length)
+			return true;
+	}
+	return btree_next_fit(tree, place, length);
+}
+
+/* The lowest extent of the shortest length that is at least length and starts in start .. end - 1,
  * sought length by length. 1 found, 0 there is none, -1 too many lengths to look at. */
 static int seek_lengths(const struct freespace *space, uint64_t length, uint64_t start,
 	uint64_t end, struct btree_entry *ret_found)
 {
 	const struct btree *tree = &space->by_length;
-	uint64_t low = start;
+	const uint64_t wanted = length;
 	struct btree_place place;
 
 	for (int seeks = 0; seeks < BEST_FIT_SEEKS; seeks++) {
 		struct btree_entry entry;
 
-		/* The first entry that is not below (length, low). */
-		if (!btree_seek(tree, pair(length, low), &place) ||
-			(entry = btree_get(tree, &place)).first != length || entry.second != low) {
+		/* The first entry that is not below (length, start). */
+		if (!btree_seek(tree, pair(length, start), &place) ||
+			(entry = btree_get(tree, &place)).first != length ||
+			entry.second != start) {
 			if (!btree_next(tree, &place))
 				return 0;
 			entry = btree_get(tree, &place);
@@ -164,8 +180,9 @@ static int seek_lengths(const struct freespace *space, uint64_t length, uint64_t
 			return 1;
 		}
 		length = entry.second < start ? entry.first : entry.first + 1;
-		low = start;
-		if (length > BTREE_NUMBER_MAX)
+		/* Before more is tried: is there any at all? */
+		if (seeks == 0 && (!seek_fit(space, wanted, start, &place) ||
+			btree_get(&space->by_start, &place).first >= end))
 			return 0;
 	}
 	return -1;
@@ -177,13 +194,9 @@ static bool scan_range(const struct freespace *space, uint64_t length, uint64_t 
 {
 	const struct btree *tree = &space->by_start;
 	struct btree_place place;
+	bool more = seek_fit(space, length, start, &place);
 	bool found = false;
-	bool more;
 
-	more = seek_start(space, start, &place) && btree_get(tree, &place).first == start &&
-		btree_get(tree, &place).second >= length;
-	if (!more)
-		more = btree_next_fit(tree, &place, length);
 	for (; more; more = btree_next_fit(tree, &place, length)) {
 		const struct btree_entry entry = btree_get(tree, &place);
 

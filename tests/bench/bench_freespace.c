@@ -51,17 +51,21 @@ static double median(const double *values)
 	return sorted[ROUNDS / 2];
 }
 
-/* Free extents of 1 to 31 blocks at random, one owned block behind each. */
-static struct freespace *fragmented(uint64_t extents, struct rng *rng)
+/* Free extents of 1 to 31 blocks at random, one owned block behind each, and nothing else. */
+static struct freespace *fragmented(uint64_t extents, struct rng *rng, uint64_t *ret_blocks)
 {
 	struct freespace *space;
-	uint64_t block = 0;
+	struct rng again = *rng;
+	uint64_t blocks = 0, block = 0;
 
-	must(freespace_new(0, extents * 32, &space));
+	for (uint64_t i = 0; i < extents; i++)
+		blocks += 2 + rng_below(rng, 31);
+	must(freespace_new(0, blocks, &space));
 	for (uint64_t i = 0; i < extents; i++) {
-		block += 1 + rng_below(rng, 31);
+		block += 1 + rng_below(&again, 31);
 		must(freespace_take(space, (struct extent){ block++, 1 }));
 	}
+	*ret_blocks = blocks;
 	return space;
 }
 
@@ -144,12 +148,13 @@ static void bench_time(uint64_t extents, long calls)
 	uint64_t *keys = malloc(extents * sizeof(*keys));
 	static struct cost cost;
 	double tree_ns[ROUNDS], worst_ratio[ROUNDS];
-	void *root = NULL;
 	struct freespace *space;
+	void *root = NULL;
+	uint64_t blocks;
 	struct rng rng;
 
 	rng_seed(&rng, 42, RNG_LAYOUT);
-	space = fragmented(extents, &rng);
+	space = fragmented(extents, &rng, &blocks);
 	if (!keys)
 		abort();
 	for (uint64_t i = 0; i < extents; i++) {
@@ -161,7 +166,7 @@ static void bench_time(uint64_t extents, long calls)
 	for (int round = 0; round < ROUNDS; round++) {
 		double worst;
 
-		play_space(space, &rng, extents * 32, calls, round, &cost);
+		play_space(space, &rng, blocks, calls, round, &cost);
 		tree_ns[round] = play_tree(&root, keys, extents, &rng, calls / 4);
 		worst = cost.release_ns[round];
 		for (int kind = 0; kind < 3; kind++)

@@ -302,8 +302,9 @@ static void test_every_verb_agrees_with_a_map(void **state)
 
 /* Goal: trees of several levels in both directions of growth and decay, where the naive model
  * would be too slow. Every second block is taken, in rising, falling or random order; the free
- * ones between are then as many extents. */
-static void fragment(uint64_t seed, int order)
+ * ones between are then as many extents. They are given back in the same or in the opposite
+ * order: the second empties nodes that were split at their end. */
+static void fragment(uint64_t seed, int order, bool last_first)
 {
 	const uint64_t count = 120000;
 	uint64_t *blocks = malloc(count / 2 * sizeof(*blocks));
@@ -327,8 +328,10 @@ static void fragment(uint64_t seed, int order)
 	assert_int_equal(freespace_extents(space), count / 2);
 	assert_int_equal(freespace_select(space, count / 4), count / 2);
 	for (uint64_t i = 0; i < count / 2; i++) {
-		assert_int_equal(freespace_release(space, (struct extent){ blocks[i], 1 }), 0);
-		if (i % (count / 8) == 0)
+		const uint64_t block = blocks[last_first ? count / 2 - 1 - i : i];
+
+		assert_int_equal(freespace_release(space, (struct extent){ block, 1 }), 0);
+		if (i < 4 || i % (count / 8) == 0)
 			freespace_verify(space);
 	}
 	freespace_verify(space);
@@ -342,8 +345,10 @@ static void test_fragmented_space_grows_and_heals(void **state)
 	const uint64_t seed = seed_from_environment();
 
 	(void)state;
-	for (int order = 0; order < 3; order++)
-		fragment(seed, order);
+	for (int order = 0; order < 3; order++) {
+		fragment(seed, order, false);
+		fragment(seed, order, true);
+	}
 }
 
 /* One long extent behind many short ones must be found from any goal, and nothing longer. */
