@@ -78,17 +78,19 @@ static void check_blocks(struct check_result *result)
 		check_add(result, REASON_NO_MEDIUM, CHECK_HARD,
 			"%s has a size of 0 bytes: no medium or unsupported sector size "
 			"(drives formatted with 520 or 528 bytes must be reformatted to 512 or "
-			"4096)", result->subject);
+			"4096)",
+			result->subject);
 	if (block < 512 || block > 65536 || (block & (block - 1)))
 		check_add(result, REASON_NO_MEDIUM, CHECK_HARD,
 			"%s has an unsupported sector size of %u bytes; only powers of two from "
-			"512 to 65536 can be used: reformat it to 512 or 4096", result->subject,
-			block);
+			"512 to 65536 can be used: reformat it to 512 or 4096",
+			result->subject, block);
 	/* Files and devices are addressed with signed 64-bit offsets. */
 	if (device->size_bytes > INT64_MAX)
 		check_add(result, REASON_SIZE_MISMATCH, CHECK_HARD,
 			"%s claims %" PRIu64 " sectors of 512 bytes, more than can be addressed "
-			"(2^63 bytes): its size is wrong", result->subject, device->size_sectors);
+			"(2^63 bytes): its size is wrong",
+			result->subject, device->size_sectors);
 }
 
 static bool is_a_drive(const struct device *device)
@@ -139,20 +141,22 @@ static void check_size(const char *sysroot, struct check_result *result)
 		check_add(result, REASON_SIZE_MISMATCH, CHECK_NOTE,
 			"%s: the kernel counts %" PRIu64 " bytes, the drive's own identity data "
 			"say %" PRIu64 " bytes; the adapter between them may be the cause, and a "
-			"load placed over the whole device would be wrong", result->subject,
-			disk_sectors * 512, identified);
+			"load placed over the whole device would be wrong",
+			result->subject, disk_sectors * 512, identified);
 	else if (device->size_bytes <= INT64_MAX && device->size_bytes > LARGEST_DRIVE_BYTES &&
-		is_a_drive(device))
+		 is_a_drive(device))
 		check_add(result, REASON_SIZE_MISMATCH, CHECK_NOTE,
 			"%s says it has %" PRIu64 " bytes, more than any single drive; the size is "
-			"probably wrong", result->subject, device->size_bytes);
+			"probably wrong",
+			result->subject, device->size_bytes);
 	if (!sysfs_is_recorded(sysroot) && device->backing_file[0] && !device->is_partition &&
 		stat(device->backing_file, &status) == 0 && S_ISREG(status.st_mode) &&
 		(uint64_t)status.st_size < device->size_bytes)
 		check_add(result, REASON_SIZE_MISMATCH, CHECK_NOTE,
 			"%s has %" PRIu64 " bytes, but its backing file %s only %jd: what lies "
-			"beyond cannot be read", result->subject, device->size_bytes,
-			device->backing_file, (intmax_t)status.st_size);
+			"beyond cannot be read",
+			result->subject, device->size_bytes, device->backing_file,
+			(intmax_t)status.st_size);
 }
 
 static void check_attributes(const char *sysroot, struct check_result *result)
@@ -168,27 +172,29 @@ static void check_attributes(const char *sysroot, struct check_result *result)
 	if (strcmp(device->zoned, "host-managed") == 0)
 		check_add(result, REASON_ZONED, CHECK_HARD,
 			"%s has host-managed zones: they only take sequential writes, which a pool "
-			"of files is not", result->subject);
+			"of files is not",
+			result->subject);
 	else if (strcmp(device->zoned, "host-aware") == 0 ||
-		strcmp(device->zoned, "drive-managed") == 0)
+		 strcmp(device->zoned, "drive-managed") == 0)
 		check_add(result, REASON_ZONED, CHECK_NOTE,
 			"%s has shingled %s zones: rates fall and requests stall once its media "
-			"cache is full", result->subject, device->zoned);
+			"cache is full",
+			result->subject, device->zoned);
 	if (device->raid_volume)
 		check_add(result, REASON_RAID_VOLUME, CHECK_NOTE,
 			"%s (%s %s) is a volume of a RAID controller: neither cache nor depth of "
-			"the drives can be seen from here", result->subject, device->vendor,
-			device->model);
+			"the drives can be seen from here",
+			result->subject, device->vendor, device->model);
 	if (device->diskseq == 0 && !device->wwn[0] && !device->serial[0] &&
 		!device->backing_file[0])
 		check_add(result, REASON_IDENTITY, CHECK_NOTE,
 			"%s has no world-wide name, no serial number and no sequence number: its "
-			"identity %s is little more than its size", result->subject,
-			device->identity);
+			"identity %s is little more than its size",
+			result->subject, device->identity);
 }
 
-static void add_signatures(struct check_result *result, const struct signature_list *list,
-	const char *source)
+static void add_signatures(
+	struct check_result *result, const struct signature_list *list, const char *source)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct signature *found = &list->signatures[i];
@@ -197,8 +203,8 @@ static void add_signatures(struct check_result *result, const struct signature_l
 		if (found->partition)
 			(void)snprintf(where, sizeof(where), " in partition %u", found->partition);
 		if (!source[0])
-			(void)snprintf(offset, sizeof(offset), " at byte %" PRIu64,
-				found->offset_bytes);
+			(void)snprintf(
+				offset, sizeof(offset), " at byte %" PRIu64, found->offset_bytes);
 		if (found->label[0])
 			(void)snprintf(label, sizeof(label), ", label \"%s\"", found->label);
 		check_add(result, REASON_CONTENTS, CHECK_CONTENTS, "%s holds a %s: %s%s%s%s%s",
@@ -218,7 +224,8 @@ void check_contents(struct check_result *result, int fd, uint64_t size_bytes)
 	if (signature_probe(fd, size_bytes, ranges, count, &list) || !list.complete)
 		check_add(result, REASON_UNREADABLE, CHECK_CONTENTS,
 			"%s could not be read everywhere, so it is not known whether it holds "
-			"anything", result->subject);
+			"anything",
+			result->subject);
 	add_signatures(result, &list, "");
 }
 
@@ -275,14 +282,14 @@ static void check_opened(const char *name, struct check_result *result)
 		if (!is_explained(result))
 			check_add(result, REASON_HELD, CHECK_HARD,
 				"%s is held by another program or by the kernel (an exclusive open "
-				"is refused); see `fuser -v %s`", result->subject,
-				result->device.node);
+				"is refused); see `fuser -v %s`",
+				result->subject, result->device.node);
 		fd = open_to_look(name, 0, &result->device);
 	}
 	if (fd < 0) {
 		check_add(result, REASON_UNREADABLE, CHECK_HARD, "%s cannot be opened: %s%s",
 			result->subject, strerror(-fd),
-			fd == -EACCES ? "; run as root"
+			fd == -EACCES  ? "; run as root"
 			: fd == -EPERM ? " for programs in this container"
 				       : "");
 		return;
@@ -301,8 +308,8 @@ static void name_subject(const char *name, struct check_result *result)
 			result->device.node);
 }
 
-int check_device(const char *sysroot, const char *name, struct check_result *ret_result,
-	struct error *error)
+int check_device(
+	const char *sysroot, const char *name, struct check_result *ret_result, struct error *error)
 {
 	struct check_result result = { 0 };
 	struct error found = { 0 };

@@ -21,23 +21,23 @@ enum check_reason {
 	REASON_NOT_A_DEVICE,
 	REASON_MOUNTED,
 	REASON_SWAP,
-	REASON_HELD,          /* O_EXCL refused, or a holder (LVM, md, dm) up to the top */
+	REASON_HELD, /* O_EXCL refused, or a holder (LVM, md, dm) up to the top */
 	REASON_SYSTEM_DISK,
 	REASON_READ_ONLY,
-	REASON_NO_MEDIUM,     /* size 0 or a sector size that cannot be used */
+	REASON_NO_MEDIUM, /* size 0 or a sector size that cannot be used */
 	REASON_ZONED,
 	REASON_SIZE_MISMATCH, /* as a note; hard only for a size that no file offset reaches */
 	REASON_CONTENTS,
 	REASON_UNREADABLE,
-	REASON_RAID_VOLUME,   /* only as a note */
-	REASON_IDENTITY,      /* only as a note: what names the device is weak */
+	REASON_RAID_VOLUME, /* only as a note */
+	REASON_IDENTITY,    /* only as a note: what names the device is weak */
 	REASONS
 };
 
 struct check_finding {
 	enum check_reason reason;
-	bool hard;           /* no override */
-	char text[640];      /* one sentence naming device, what and where */
+	bool hard;      /* no override */
+	char text[640]; /* one sentence naming device, what and where */
 };
 
 enum check_weight { CHECK_NOTE, CHECK_CONTENTS, CHECK_HARD };
@@ -46,9 +46,9 @@ struct check_result {
 	struct device device;
 	struct check_finding *findings; /* what forbids */
 	size_t count;
-	struct check_finding *notes;    /* what does not */
+	struct check_finding *notes; /* what does not */
 	size_t note_count;
-	char subject[256];              /* the name as given and the node that it means */
+	char subject[256]; /* the name as given and the node that it means */
 };
 
 /* `mounted`, `swap`, ... for JSON. */

@@ -35,7 +35,8 @@ int claim_parse(const char *text, enum target_kind *ret_kind, char *ret_path, si
 		return error_set(error, -EINVAL,
 			text[0] ? "the target's name is longer than %zu bytes"
 				: "the target is empty: name a block device, file:PATH,size=BYTES "
-				  "or null (at most %zu bytes)", path_size - 1);
+				  "or null (at most %zu bytes)",
+			path_size - 1);
 	*ret_kind = TARGET_BLOCK;
 	*ret_size_bytes = 0;
 	sysfs_copy(ret_path, path_size, text);
@@ -63,12 +64,13 @@ static void refuse_identity(const struct claim_request *request, const struct ch
 	if (request->identity)
 		faults_add(faults,
 			"--write %s does not match: %s is another device (%s; identity %s); look "
-			"which one is meant before changing the command", request->identity,
-			result->subject, what, device->identity);
+			"which one is meant before changing the command",
+			request->identity, result->subject, what, device->identity);
 	else
 		faults_add(faults,
 			"writing to %s (%s) needs --write and its identity, which is %s; look "
-			"whether that is the one meant", result->subject, what, device->identity);
+			"whether that is the one meant",
+			result->subject, what, device->identity);
 }
 
 /* 0, or -EPERM with every reason against writing. */
@@ -103,12 +105,13 @@ static void read_backing(const struct claim *claim, uint64_t *ret_inode, uint64_
 	}
 }
 
-static int differs(const struct claim *claim, const char *what, uint64_t was, uint64_t is,
-	struct error *error)
+static int differs(
+	const struct claim *claim, const char *what, uint64_t was, uint64_t is, struct error *error)
 {
 	return error_set(error, -ENODEV,
 		"%s is not the device any more that was claimed: its %s was %" PRIu64 " and is "
-		"%" PRIu64, claim->name, what, was, is);
+		"%" PRIu64,
+		claim->name, what, was, is);
 }
 
 static int verify_block(const struct claim *claim, const struct stat *status, struct error *error)
@@ -132,8 +135,8 @@ static int verify_block(const struct claim *claim, const struct stat *status, st
 		return differs(claim, "logical block size", device->logical_block_bytes,
 			(uint64_t)logical, error);
 	if (physical != device->physical_block_bytes)
-		return differs(claim, "physical block size", device->physical_block_bytes,
-			physical, error);
+		return differs(claim, "physical block size", device->physical_block_bytes, physical,
+			error);
 	if (claim->target.writable && read_only)
 		return differs(claim, "read-only flag", 0, 1, error);
 	/* Linux 5.15 and later count every change of what is behind a name. */
@@ -197,8 +200,8 @@ static int explain_open(const struct claim *claim, int code, bool write, struct 
 }
 
 /* The checks were made on a name; the descriptor must be what they saw. */
-static int confirm_identity(const struct claim_request *request, const struct claim *claim,
-	struct error *error)
+static int confirm_identity(
+	const struct claim_request *request, const struct claim *claim, struct error *error)
 {
 	struct device again;
 	const int code = device_read(NULL, claim->device.name, &again, error);
@@ -266,7 +269,8 @@ static int check_existing_file(const struct claim_request *request, const char *
 	if (result.device.node[0] && size_bytes && result.device.size_bytes != size_bytes) {
 		faults_add(faults,
 			"%s exists with %" PRIu64 " bytes, and size=%" PRIu64 " was asked; state "
-			"its size or remove it", path, result.device.size_bytes, size_bytes);
+			"its size or remove it",
+			path, result.device.size_bytes, size_bytes);
 		code = code ? code : -EPERM;
 	}
 	check_result_done(&result);
@@ -340,8 +344,8 @@ int claim_open(const struct claim_request *request, struct claim **ret_claim, st
 	}
 	claim->target.fd = -1;
 	sysfs_copy(claim->name, sizeof(claim->name), request->text);
-	code = claim_parse(request->text, &claim->target.kind, path, sizeof(path), &size_bytes,
-		&error);
+	code = claim_parse(
+		request->text, &claim->target.kind, path, sizeof(path), &size_bytes, &error);
 	if (!code && claim->target.kind == TARGET_BLOCK)
 		code = open_block(request, claim, faults, &error);
 	else if (!code && claim->target.kind == TARGET_FILE)

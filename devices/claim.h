@@ -11,17 +11,17 @@
 #include "engine/target.h"
 
 struct claim_request {
-	const char *text;          /* TARGET as typed: node, file:PATH,size=BYTES, null */
+	const char *text; /* TARGET as typed: node, file:PATH,size=BYTES, null */
 	bool write;
-	const char *identity;      /* --write VALUE; NULL when not given */
+	const char *identity; /* --write VALUE; NULL when not given */
 	bool discard_contents;
 };
 
 struct claim {
-	struct target target;      /* target.claim points back here when writable */
-	struct device device;      /* zeroed for null; for a file only name, node, size, identity */
-	bool file_created;         /* by this claim: it may be written without an identity */
-	char name[512];            /* the target as the user gave it */
+	struct target target; /* target.claim points back here when writable */
+	struct device device; /* zeroed for null; for a file only name, node, size, identity */
+	bool file_created;    /* by this claim: it may be written without an identity */
+	char name[512];       /* the target as the user gave it */
 	uint64_t backing_inode, backing_device; /* of a loop device or a file; else 0 */
 };
 
@@ -34,8 +34,8 @@ int claim_parse(const char *text, enum target_kind *ret_kind, char *ret_path, si
  * A file that is not there is made for writing, its blocks allocated, and needs no identity.
  * -EPERM refused for safety (exit 3), -ENOENT / -EINVAL usage (exit 2), others not possible here
  * (exit 4). */
-int claim_open(const struct claim_request *request, struct claim **ret_claim,
-	struct faults *faults);
+int claim_open(
+	const struct claim_request *request, struct claim **ret_claim, struct faults *faults);
 
 /* Still the same device behind the descriptor? 0, or -ENODEV with a sentence. */
 int claim_verify(const struct claim *claim, struct error *error);

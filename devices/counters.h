@@ -10,11 +10,11 @@
 #include "devices/device.h"
 
 struct counters {
-	bool valid;                 /* false: no such file, or queue/iostats is 0 */
+	bool valid; /* false: no such file, or queue/iostats is 0 */
 	uint64_t reads, read_merges, read_sectors;
 	uint64_t writes, write_merges, write_sectors;
-	uint64_t flushes;           /* 0 on kernels before 5.5 */
-	nsec_t time_in_queue_ns;    /* summed over requests */
+	uint64_t flushes;        /* 0 on kernels before 5.5 */
+	nsec_t time_in_queue_ns; /* summed over requests */
 	uint32_t inflight_reads, inflight_writes;
 };
 

@@ -27,14 +27,13 @@ static uint64_t bytes_of_sectors(uint64_t sectors)
 	return sectors > UINT64_MAX / SECTOR_BYTES ? UINT64_MAX : sectors * SECTOR_BYTES;
 }
 
-static uint64_t number(const char *sysroot, const char *name, const char *attribute,
-	uint64_t otherwise)
+static uint64_t number(
+	const char *sysroot, const char *name, const char *attribute, uint64_t otherwise)
 {
 	uint64_t value;
 
-	return sysfs_read_u64(sysroot, &value, "sys/class/block/%s/%s", name, attribute)
-		? otherwise
-		: value;
+	return sysfs_read_u64(sysroot, &value, "sys/class/block/%s/%s", name, attribute) ? otherwise
+											 : value;
 }
 
 static void read_node(const char *sysroot, struct device *device)
@@ -63,8 +62,7 @@ static void read_parent(const char *sysroot, struct device *device)
 	char *slash;
 
 	device->partition_number = (unsigned)number(sysroot, device->name, "partition", 0);
-	device->is_partition =
-		sysfs_exists(sysroot, "sys/class/block/%s/partition", device->name);
+	device->is_partition = sysfs_exists(sysroot, "sys/class/block/%s/partition", device->name);
 	if (!device->is_partition ||
 		sysfs_real_path(sysroot, path, sizeof(path), "sys/class/block/%s", device->name))
 		return;
@@ -100,8 +98,8 @@ static void read_queue(const char *sysroot, const char *disk, struct device *dev
 		sysroot, disk, "queue/physical_block_size", device->logical_block_bytes);
 	device->rotational = number(sysroot, disk, "queue/rotational", 0) != 0;
 	device->nr_requests = (unsigned)number(sysroot, disk, "queue/nr_requests", 0);
-	device->queue_depth = (unsigned)number(sysroot, disk, "device/queue_depth",
-		number(sysroot, disk, "mq/0/nr_tags", 0));
+	device->queue_depth = (unsigned)number(
+		sysroot, disk, "device/queue_depth", number(sysroot, disk, "mq/0/nr_tags", 0));
 	device->native_fua = number(sysroot, disk, "queue/fua", 0) == 1;
 	(void)sysfs_read(sysroot, device->write_cache, sizeof(device->write_cache),
 		"sys/class/block/%s/queue/write_cache", disk);
@@ -115,8 +113,8 @@ static bool starts_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-static void read_transport(const char *sysroot, const char *disk, struct properties *properties,
-	struct device *device)
+static void read_transport(
+	const char *sysroot, const char *disk, struct properties *properties, struct device *device)
 {
 	static const struct {
 		const char *prefix, *transport;
@@ -133,8 +131,8 @@ static void read_transport(const char *sysroot, const char *disk, struct propert
 
 	for (size_t i = 0; i < ARRAY_SIZE(by_name); i++) {
 		if (starts_with(disk, by_name[i].prefix)) {
-			sysfs_copy(device->transport, sizeof(device->transport),
-				by_name[i].transport);
+			sysfs_copy(
+				device->transport, sizeof(device->transport), by_name[i].transport);
 			return;
 		}
 	}
@@ -161,8 +159,8 @@ static void read_backing(const char *sysroot, const char *disk, struct device *d
 	struct statfs volume;
 
 	device->memory_backed = strcmp(device->transport, "zram") == 0 ||
-		strcmp(device->transport, "ram") == 0 ||
-		strcmp(device->transport, "null_blk") == 0;
+				strcmp(device->transport, "ram") == 0 ||
+				strcmp(device->transport, "null_blk") == 0;
 	if (sysfs_read(sysroot, device->backing_file, sizeof(device->backing_file),
 		    "sys/class/block/%s/loop/backing_file", disk) <= 0)
 		return;
@@ -224,8 +222,8 @@ static bool is_raid_volume(const char *sysroot, const char *disk, const struct d
 	return false;
 }
 
-int device_read(const char *sysroot, const char *name, struct device *ret_device,
-	struct error *error)
+int device_read(
+	const char *sysroot, const char *name, struct device *ret_device, struct error *error)
 {
 	_cleanup_properties_ struct properties *properties = NULL;
 	struct device device = { 0 };
@@ -245,8 +243,8 @@ int device_read(const char *sysroot, const char *name, struct device *ret_device
 		number(sysroot, name, "ro", 0) != 0 || number(sysroot, disk, "ro", 0) != 0;
 	device.removable = number(sysroot, disk, "removable", 0) != 0;
 	device.diskseq = number(sysroot, disk, "diskseq", 0);
-	(void)sysfs_read(sysroot, device.title, sizeof(device.title), "sys/class/block/%s/dm/name",
-		name);
+	(void)sysfs_read(
+		sysroot, device.title, sizeof(device.title), "sys/class/block/%s/dm/name", name);
 	if (sysfs_number_of(sysroot, disk, &disk_major, &disk_minor)) {
 		disk_major = device.major;
 		disk_minor = device.minor;
@@ -283,36 +281,40 @@ static int explain_not_a_device(const char *name, unsigned mode, struct error *e
 	if (S_ISREG(mode) && starts_with(name, "/dev/"))
 		return error_set(error, -ENOTBLK,
 			"%s is a regular file below /dev, left there by somebody who wrote to a "
-			"device that did not exist; it is not a block device", name);
+			"device that did not exist; it is not a block device",
+			name);
 	if (S_ISREG(mode))
 		return error_set(error, -ENOTBLK,
 			"%s is a regular file, not a block device; a file is named as "
-			"file:%s,size=BYTES", name, name);
+			"file:%s,size=BYTES",
+			name, name);
 	return error_set(error, -ENOTBLK, "%s is %s, not a block device", name,
 		mode ? kind_of_file(mode) : "not below /dev");
 }
 
-int device_find(const char *sysroot, const char *name, struct device *ret_device,
-	struct error *error)
+int device_find(
+	const char *sysroot, const char *name, struct device *ret_device, struct error *error)
 {
 	unsigned device_major, device_minor, mode;
 	char kernel_name[64];
-	int result =
-		sysfs_number_of_path(sysroot, name, &device_major, &device_minor, &mode);
+	int result = sysfs_number_of_path(sysroot, name, &device_major, &device_minor, &mode);
 
 	if (result == -ENOTBLK)
 		return explain_not_a_device(name, mode, error);
 	if (result == -EACCES)
-		return error_set(error, result, "%s cannot be looked at: permission denied; "
-			"run as root", name);
+		return error_set(error, result,
+			"%s cannot be looked at: permission denied; "
+			"run as root",
+			name);
 	if (result)
 		return error_set(error, -ENOENT,
 			"no such device: %s does not exist; see `bareplatter list`", name);
-	result = sysfs_name_of(sysroot, device_major, device_minor, kernel_name,
-		sizeof(kernel_name));
+	result = sysfs_name_of(
+		sysroot, device_major, device_minor, kernel_name, sizeof(kernel_name));
 	if (result)
 		return error_set(error, -ENOENT,
 			"no such device: %s is a node for %u:%u, and the kernel has no device "
-			"of that number", name, device_major, device_minor);
+			"of that number",
+			name, device_major, device_minor);
 	return device_read(sysroot, kernel_name, ret_device, error);
 }

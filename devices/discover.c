@@ -18,8 +18,8 @@ static int compare_devices(const void *a, const void *b)
 	return strverscmp(first->name, second->name);
 }
 
-int device_list_read(const char *sysroot, bool partitions, struct device_list *ret_list,
-	struct error *error)
+int device_list_read(
+	const char *sysroot, bool partitions, struct device_list *ret_list, struct error *error)
 {
 	_cleanup_names_ struct sysfs_names names = properties_block_names(sysroot);
 	struct device_list list = { 0 };
@@ -27,7 +27,8 @@ int device_list_read(const char *sysroot, bool partitions, struct device_list *r
 	if (!names.count && !sysfs_exists(sysroot, "sys/class/block"))
 		return error_set(error, -ENOENT,
 			"%s/sys/class/block is not there; devices can only be listed with sysfs "
-			"mounted", sysroot ? sysroot : "");
+			"mounted",
+			sysroot ? sysroot : "");
 	list.devices = calloc(names.count + 1, sizeof(*list.devices));
 	if (!list.devices)
 		return error_set(error, -ENOMEM, "no memory for %zu devices", names.count);

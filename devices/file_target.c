@@ -31,7 +31,7 @@ static bool starts_with(const char *text, const char *start)
 bool file_target_is(const char *text)
 {
 	return starts_with(text, "file:") || starts_with(text, "sim:") ||
-		strcmp(text, "null") == 0 || starts_with(text, "null,");
+	       strcmp(text, "null") == 0 || starts_with(text, "null,");
 }
 
 /* The last `,size=`, because a path may contain commas itself. */
@@ -55,13 +55,14 @@ int file_target_parse(const char *text, enum target_kind *ret_kind, char *ret_pa
 	if (starts_with(text, "sim:"))
 		return error_set(error, -EINVAL,
 			"%s: simulated drives are not in this version; name a block device, "
-			"file:PATH,size=BYTES or null", text);
+			"file:PATH,size=BYTES or null",
+			text);
 	if (is_null && length != strlen("null"))
 		return error_set(error, -EINVAL,
 			"%s is not understood; it is null or null,size=BYTES", text);
 	if (length == 0 || length >= path_size)
-		return error_set(error, -EINVAL,
-			"%s names no file; it is file:PATH,size=BYTES", text);
+		return error_set(
+			error, -EINVAL, "%s names no file; it is file:PATH,size=BYTES", text);
 	*ret_kind = is_null ? TARGET_NULL : TARGET_FILE;
 	memcpy(ret_path, start, length);
 	ret_path[length] = '\0';
@@ -81,7 +82,7 @@ static bool is_same_file(const char *path, const struct stat *status)
 	struct stat other;
 
 	return stat(path, &other) == 0 && other.st_ino == status->st_ino &&
-		other.st_dev == status->st_dev;
+	       other.st_dev == status->st_dev;
 }
 
 static void check_users(const char *path, const struct stat *status, struct check_result *result)
@@ -98,7 +99,8 @@ static void check_users(const char *path, const struct stat *status, struct chec
 			is_same_file(file, status))
 			check_add(result, REASON_HELD, CHECK_HARD,
 				"%s is behind the loop device /dev/%s; detach it, or name that "
-				"device", path, all.names[i]);
+				"device",
+				path, all.names[i]);
 	}
 	swap_read(NULL, &mounts, &swaps);
 	for (size_t i = 0; i < swaps.count; i++)
@@ -117,7 +119,7 @@ static void describe(int fd, const char *path, const struct stat *status, struct
 	device->size_bytes = (uint64_t)status->st_size;
 	device->size_sectors = device->size_bytes / 512;
 	device->memory_backed = fstatfs(fd, &volume) == 0 &&
-		(volume.f_type == TMPFS_MAGIC || volume.f_type == RAMFS_MAGIC);
+				(volume.f_type == TMPFS_MAGIC || volume.f_type == RAMFS_MAGIC);
 	identity_of_file(status, device->identity, sizeof(device->identity));
 }
 
@@ -129,7 +131,8 @@ static int check_file(const char *path, struct check_result *result, struct erro
 	if (stat(path, &status) < 0)
 		return error_set(error, -errno,
 			errno == ENOENT ? "%s does not exist yet; a run with --write makes it"
-					: "%s cannot be looked at", path);
+					: "%s cannot be looked at",
+			path);
 	if (!S_ISREG(status.st_mode)) {
 		check_add(result, REASON_NOT_A_DEVICE, CHECK_HARD,
 			"%s is not a regular file; a device is named without file:", path);
@@ -197,8 +200,8 @@ static int refuse_below_dev(const char *path, struct error *error)
 
 	sysfs_copy(copy, sizeof(copy), path);
 	if (!realpath(dirname(copy), real))
-		return error_set(error, -ENOENT, "%s cannot be made: its folder: %s", path,
-			strerror(errno));
+		return error_set(
+			error, -ENOENT, "%s cannot be made: its folder: %s", path, strerror(errno));
 	if ((strcmp(real, "/dev") == 0 || starts_with(real, "/dev/")) &&
 		!starts_with(real, "/dev/shm"))
 		return error_set(error, -EINVAL,
@@ -213,7 +216,8 @@ static int set_direct(int fd, const char *path, struct error *error)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_DIRECT) < 0)
 		return error_set(error, -EOPNOTSUPP,
 			"%s lies on a file system without direct I/O (tmpfs before Linux 6.6, for "
-			"example); choose a folder on a disk", path);
+			"example); choose a folder on a disk",
+			path);
 	return 0;
 }
 
@@ -235,11 +239,13 @@ static int fill(int fd, const char *path, uint64_t size_bytes, struct error *err
 	if (code == -ENOSPC || code == -EFBIG || code == -EDQUOT)
 		return error_set(error, code,
 			"%s cannot be made with %" PRIu64 " bytes: %s; choose another folder or a "
-			"smaller size", path, size_bytes, strerror(-code));
+			"smaller size",
+			path, size_bytes, strerror(-code));
 	if (code)
 		return error_set(error, code,
 			"the blocks of %s cannot be allocated: %s; a sparse file would not measure "
-			"the disk", path, strerror(-code));
+			"the disk",
+			path, strerror(-code));
 	return 0;
 }
 
@@ -314,9 +320,9 @@ int file_target_geometry(int fd, const char *path, uint32_t *ret_logical_bytes,
 		if (status.stx_dio_offset_align == 0)
 			return error_set(error, -EOPNOTSUPP,
 				"%s lies on a file system without direct I/O; choose a folder on "
-				"a disk", path);
-		logical = (uint32_t)max_u64(
-			status.stx_dio_offset_align, status.stx_dio_mem_align);
+				"a disk",
+				path);
+		logical = (uint32_t)max_u64(status.stx_dio_offset_align, status.stx_dio_mem_align);
 	}
 #endif
 	*ret_logical_bytes = logical ? (uint32_t)max_u64(logical, 512) : try_512(fd);

@@ -45,8 +45,8 @@ static void copy_decoded(char *ret_text, size_t size, const char *text)
 
 /* sysfs says `naa.5000...` where udev says `0x5000...`. A wwid that is no world-wide name
  * (`t10.`) is left out, as udev leaves it out. */
-static void read_wwn(const char *sysroot, const char *disk, struct properties *properties,
-	struct device *device)
+static void read_wwn(
+	const char *sysroot, const char *disk, struct properties *properties, struct device *device)
 {
 	const char *known = properties_get(properties, "ID_WWN_WITH_EXTENSION");
 	char text[DEVICE_TEXT];
@@ -58,13 +58,13 @@ static void read_wwn(const char *sysroot, const char *disk, struct properties *p
 		return;
 	}
 	if (sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/wwid", disk) <= 0)
-		(void)sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/device/wwid",
-			disk);
+		(void)sysfs_read(
+			sysroot, text, sizeof(text), "sys/class/block/%s/device/wwid", disk);
 	if (strncmp(text, "naa.", 4) == 0)
-		(void)snprintf(device->wwn, sizeof(device->wwn), "0x%.*s", DEVICE_TEXT - 8,
-			text + 4);
+		(void)snprintf(
+			device->wwn, sizeof(device->wwn), "0x%.*s", DEVICE_TEXT - 8, text + 4);
 	else if (strncmp(text, "eui.", 4) == 0 || strncmp(text, "uuid.", 5) == 0 ||
-		strncmp(text, "nvme.", 5) == 0)
+		 strncmp(text, "nvme.", 5) == 0)
 		copy_clean(device->wwn, sizeof(device->wwn), text);
 }
 
@@ -92,8 +92,8 @@ static bool read_usb_serial(const char *sysroot, const char *disk, struct device
 static bool read_vpd_serial(const char *sysroot, const char *disk, struct device *device)
 {
 	char page[4 + DEVICE_TEXT] = { 0 };
-	const int got = sysfs_read_bytes(sysroot, page, sizeof(page) - 1,
-		"sys/class/block/%s/device/vpd_pg80", disk);
+	const int got = sysfs_read_bytes(
+		sysroot, page, sizeof(page) - 1, "sys/class/block/%s/device/vpd_pg80", disk);
 
 	if (got <= 4)
 		return false;
@@ -101,8 +101,8 @@ static bool read_vpd_serial(const char *sysroot, const char *disk, struct device
 	return device->serial[0] != '\0';
 }
 
-static void read_serial(const char *sysroot, const char *disk, struct properties *properties,
-	struct device *device)
+static void read_serial(
+	const char *sysroot, const char *disk, struct properties *properties, struct device *device)
 {
 	static const char *const keys[] = { "SCSI_IDENT_SERIAL", "ID_SCSI_SERIAL",
 		"ID_SERIAL_SHORT" };
@@ -130,8 +130,8 @@ static void read_serial(const char *sysroot, const char *disk, struct properties
 	(void)read_vpd_serial(sysroot, disk, device);
 }
 
-void identity_read_names(const char *sysroot, const char *disk, struct properties *properties,
-	struct device *device)
+void identity_read_names(
+	const char *sysroot, const char *disk, struct properties *properties, struct device *device)
 {
 	const char *encoded = properties_get(properties, "ID_MODEL_ENC");
 	const char *model = properties_get(properties, "ID_MODEL");
@@ -142,12 +142,11 @@ void identity_read_names(const char *sysroot, const char *disk, struct propertie
 	} else if (model) {
 		copy_clean(device->model, sizeof(device->model), model);
 	} else {
-		(void)sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/device/model",
-			disk);
+		(void)sysfs_read(
+			sysroot, text, sizeof(text), "sys/class/block/%s/device/model", disk);
 		copy_clean(device->model, sizeof(device->model), text);
 	}
-	(void)sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/device/vendor",
-		disk);
+	(void)sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/device/vendor", disk);
 	/* PCI-like numbers (virtio: 0x1af4) say nothing to a reader. */
 	if (strncmp(text, "0x", 2) != 0)
 		copy_clean(device->vendor, sizeof(device->vendor), text);
@@ -165,8 +164,8 @@ static void derive_loop(const char *sysroot, struct device *device)
 
 	(void)snprintf(path, sizeof(path), "%s%s", sysroot ? sysroot : "", device->backing_file);
 	if (stat(path, &status) == 0)
-		(void)snprintf(device->identity, sizeof(device->identity),
-			"loop:%ju-%ju-%jd", (uintmax_t)status.st_ino, (uintmax_t)status.st_dev,
+		(void)snprintf(device->identity, sizeof(device->identity), "loop:%ju-%ju-%jd",
+			(uintmax_t)status.st_ino, (uintmax_t)status.st_dev,
 			(intmax_t)status.st_size);
 }
 

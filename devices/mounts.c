@@ -22,7 +22,7 @@ void mounts_unescape(char *text)
 		if (text[0] == '\\' && is_octal(text[1]) && is_octal(text[2]) &&
 			is_octal(text[3])) {
 			*out++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 +
-				(text[3] - '0'));
+					(text[3] - '0'));
 			text += 4;
 		} else {
 			*out++ = *text++;
@@ -161,15 +161,16 @@ int mounts_read(const char *sysroot, struct mount_list *ret_mounts, struct error
 	if (result)
 		return error_set(error, result,
 			"%s/proc/self/mountinfo cannot be read (%s), so nobody can tell what is "
-			"mounted; mount /proc first", sysroot ? sysroot : "", strerror(-result));
+			"mounted; mount /proc first",
+			sysroot ? sysroot : "", strerror(-result));
 	mounts_parse(&mounts, own, 0, "");
 	read_others(sysroot, &mounts);
 	for (size_t i = 0; i < mounts.count; i++) {
 		struct mount *mount = &mounts.mounts[i];
 
 		if (mount->major == 0 && mount->source[0] == '/')
-			(void)sysfs_number_of_path(sysroot, mount->source, &mount->major,
-				&mount->minor, NULL);
+			(void)sysfs_number_of_path(
+				sysroot, mount->source, &mount->major, &mount->minor, NULL);
 	}
 	*ret_mounts = mounts;
 	return 0;

@@ -14,8 +14,8 @@
 struct mount {
 	unsigned major, minor; /* of the block device; 0:N when there is none */
 	char *point, *type, *source;
-	unsigned pid;          /* a process of the namespace; 0 = our own namespace */
-	char process[32];      /* its name */
+	unsigned pid;     /* a process of the namespace; 0 = our own namespace */
+	char process[32]; /* its name */
 };
 
 struct mount_list {

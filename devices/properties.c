@@ -29,8 +29,8 @@ struct properties *properties_new(const char *sysroot, unsigned major, unsigned 
 				properties->udev, 'b', makedev(major, minor));
 		return properties;
 	}
-	if (sysfs_read_whole(sysroot, &properties->recorded, "run/udev/data/b%u:%u", major,
-		    minor) == 0) {
+	if (sysfs_read_whole(
+		    sysroot, &properties->recorded, "run/udev/data/b%u:%u", major, minor) == 0) {
 		properties->recorded_bytes = strlen(properties->recorded);
 		for (char *at = properties->recorded; *at; at++)
 			if (*at == '\n')
@@ -67,8 +67,8 @@ static const char *recorded_get(const struct properties *properties, const char 
 const char *properties_get(struct properties *properties, const char *key)
 {
 	const char *value = properties->device
-		? udev_device_get_property_value(properties->device, key)
-		: recorded_get(properties, key);
+				    ? udev_device_get_property_value(properties->device, key)
+				    : recorded_get(properties, key);
 
 	return value && value[0] ? value : NULL;
 }

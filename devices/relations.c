@@ -103,8 +103,8 @@ static bool find_btrfs(const char *sysroot, const char *name, char *ret_uuid, si
 	return false;
 }
 
-static void check_node(const struct machine *machine, const struct stack_node *node,
-	struct check_result *result)
+static void check_node(
+	const struct machine *machine, const struct stack_node *node, struct check_result *result)
 {
 	unsigned major, minor;
 	char uuid[64];
@@ -137,8 +137,8 @@ static void check_loop(const char *sysroot, struct check_result *result)
 	if (strncmp(device->backing_file, "/dev/", 5) == 0 &&
 		sysfs_number_of_path(sysroot, device->backing_file, &major, &minor, NULL) == 0)
 		check_add(result, REASON_HELD, CHECK_HARD,
-			"%s only stands before the block device %s; name that one",
-			result->subject, device->backing_file);
+			"%s only stands before the block device %s; name that one", result->subject,
+			device->backing_file);
 	for (size_t i = 0; i < all.count; i++) {
 		char file[sizeof(device->backing_file)];
 
@@ -167,9 +167,9 @@ int relations_check(const char *sysroot, struct check_result *result, struct err
 	if (system)
 		check_add(result, REASON_SYSTEM_DISK, CHECK_HARD,
 			"%s %s the system's disk %s, which carries %s; there is no way to write "
-			"to it", result->subject,
-			strcmp(system->name, device->name) == 0 ? "is" : "lies on", system->name,
-			system->carries);
+			"to it",
+			result->subject, strcmp(system->name, device->name) == 0 ? "is" : "lies on",
+			system->name, system->carries);
 	stack_above(sysroot, device->name, false, &above);
 	for (size_t i = 0; i < above.count; i++)
 		check_node(&machine, &above.nodes[i], result);
@@ -183,8 +183,7 @@ int relations_check(const char *sysroot, struct check_result *result, struct err
 	return 0;
 }
 
-size_t relations_partition_ranges(const char *disk, struct signature_range *ret_ranges,
-	size_t room)
+size_t relations_partition_ranges(const char *disk, struct signature_range *ret_ranges, size_t room)
 {
 	_cleanup_names_ struct sysfs_names inside = sysfs_list(NULL, "sys/class/block/%s", disk);
 	size_t count = 0;
@@ -196,11 +195,12 @@ size_t relations_partition_ranges(const char *disk, struct signature_range *ret_
 			    inside.names[i]) ||
 			sysfs_read_u64(NULL, &start, "sys/class/block/%s/%s/start", disk,
 				inside.names[i]) ||
-			sysfs_read_u64(NULL, &size, "sys/class/block/%s/%s/size", disk,
-				inside.names[i]))
+			sysfs_read_u64(
+				NULL, &size, "sys/class/block/%s/%s/size", disk, inside.names[i]))
 			continue;
 		ret_ranges[count++] = (struct signature_range){ .partition = (unsigned)partition,
-			.start_bytes = start * 512, .size_bytes = size * 512 };
+			.start_bytes = start * 512,
+			.size_bytes = size * 512 };
 	}
 	return count;
 }
@@ -212,8 +212,8 @@ static void add_word(struct relations_use *use, const char *word)
 	(void)snprintf(use->text + used, sizeof(use->text) - used, "%s%s", used ? "," : "", word);
 }
 
-static void read_use(const struct machine *machine, const struct device *device,
-	struct relations_use *use)
+static void read_use(
+	const struct machine *machine, const struct device *device, struct relations_use *use)
 {
 	struct check_result result = { .device = *device };
 	bool seen[REASONS] = { false };

@@ -21,7 +21,7 @@ int relations_use_read(const char *sysroot, const struct device_list *list,
 	struct relations_use **ret_uses, struct error *error);
 
 /* The kernel's partitions of a disk of this machine: their count, at most room. */
-size_t relations_partition_ranges(const char *disk, struct signature_range *ret_ranges,
-	size_t room);
+size_t relations_partition_ranges(
+	const char *disk, struct signature_range *ret_ranges, size_t room);
 
 #endif

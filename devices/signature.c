@@ -54,8 +54,8 @@ static const char *lookup(blkid_probe probe, const char *key)
 	return blkid_probe_lookup_value(probe, key, &value, NULL) == 0 ? value : NULL;
 }
 
-static void add_found(blkid_probe probe, uint64_t start_bytes, unsigned partition,
-	struct signature_list *list)
+static void add_found(
+	blkid_probe probe, uint64_t start_bytes, unsigned partition, struct signature_list *list)
 {
 	struct signature signature = { .partition = partition };
 	const char *type = lookup(probe, "TYPE"), *table = lookup(probe, "PTTYPE");
@@ -104,9 +104,9 @@ static int probe_range(int fd, const struct signature_range *range, struct signa
 		return -EIO;
 	}
 	(void)blkid_probe_enable_superblocks(probe, 1);
-	(void)blkid_probe_set_superblocks_flags(probe,
-		BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL | BLKID_SUBLKS_USAGE | BLKID_SUBLKS_MAGIC |
-			BLKID_SUBLKS_BADCSUM);
+	(void)blkid_probe_set_superblocks_flags(
+		probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL | BLKID_SUBLKS_USAGE |
+			       BLKID_SUBLKS_MAGIC | BLKID_SUBLKS_BADCSUM);
 	(void)blkid_probe_enable_partitions(probe, 1);
 	(void)blkid_probe_set_partitions_flags(probe, BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT);
 	while ((found = blkid_do_probe(probe)) == 0) {
@@ -152,8 +152,7 @@ int signature_probe(int fd, uint64_t size_bytes, const struct signature_range *r
 void signature_recorded(const char *sysroot, unsigned major, unsigned minor, unsigned partition,
 	struct signature_list *list)
 {
-	_cleanup_properties_ struct properties *properties =
-		properties_new(sysroot, major, minor);
+	_cleanup_properties_ struct properties *properties = properties_new(sysroot, major, minor);
 	const char *table = properties_get(properties, "ID_PART_TABLE_TYPE");
 	const char *type = properties_get(properties, "ID_FS_TYPE");
 	const char *label = properties_get(properties, "ID_FS_LABEL");

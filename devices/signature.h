@@ -22,7 +22,7 @@ struct signature {
 struct signature_list {
 	struct signature *signatures;
 	size_t count;
-	bool complete;         /* false when something could not be read */
+	bool complete; /* false when something could not be read */
 };
 
 /* Where else to look, beside the partitions of the table: the kernel's own. */

@@ -13,8 +13,8 @@
  * cannot happen, because no name is entered twice. */
 #define NODES_MAX 65536
 
-static void enter(const char *sysroot, struct stack *stack, const char *name, size_t from,
-	bool held)
+static void enter(
+	const char *sysroot, struct stack *stack, const char *name, size_t from, bool held)
 {
 	struct stack_node *grown, *node;
 	char title[128];
@@ -48,8 +48,8 @@ static void enter_partitions(const char *sysroot, struct stack *stack, size_t fr
 	for (size_t i = 0; i < inside.count; i++) {
 		const char *name = stack->nodes[from].name;
 
-		if (!sysfs_exists(sysroot, "sys/class/block/%s/%s/partition", name,
-			    inside.names[i]))
+		if (!sysfs_exists(
+			    sysroot, "sys/class/block/%s/%s/partition", name, inside.names[i]))
 			continue;
 		stack->nodes[from].top = false;
 		enter(sysroot, stack, inside.names[i], from, false);
@@ -57,8 +57,8 @@ static void enter_partitions(const char *sysroot, struct stack *stack, size_t fr
 }
 
 /* A loop device over a block device is no holder for the kernel, but writes to the same blocks. */
-static void enter_loops(const char *sysroot, const struct sysfs_names *all, struct stack *stack,
-	size_t from)
+static void enter_loops(
+	const char *sysroot, const struct sysfs_names *all, struct stack *stack, size_t from)
 {
 	unsigned want_major, want_minor;
 
@@ -80,8 +80,8 @@ static void enter_loops(const char *sysroot, const struct sysfs_names *all, stru
 	}
 }
 
-void stack_above(const char *sysroot, const char *name, bool without_partitions,
-	struct stack *ret_stack)
+void stack_above(
+	const char *sysroot, const char *name, bool without_partitions, struct stack *ret_stack)
 {
 	_cleanup_names_ struct sysfs_names all = sysfs_list(sysroot, "sys/class/block");
 	struct stack stack = { 0 };
@@ -109,8 +109,8 @@ static void enter_disk(const char *sysroot, struct stack *stack, size_t from)
 	char *slash;
 
 	if (!sysfs_exists(sysroot, "sys/class/block/%s/partition", stack->nodes[from].name) ||
-		sysfs_real_path(sysroot, path, sizeof(path), "sys/class/block/%s",
-			stack->nodes[from].name))
+		sysfs_real_path(
+			sysroot, path, sizeof(path), "sys/class/block/%s", stack->nodes[from].name))
 		return;
 	slash = strrchr(path, '/');
 	if (!slash)

@@ -10,10 +10,10 @@
 
 struct stack_node {
 	char name[64];
-	char chain[256];    /* how it is reached: "sda2 > md0 > dm-1 (vg-root)" */
-	bool held;          /* above: a holder is between the start and this node, or is it */
-	bool top;           /* nothing stands on it */
-	bool bottom;        /* below: it stands on nothing */
+	char chain[256]; /* how it is reached: "sda2 > md0 > dm-1 (vg-root)" */
+	bool held;       /* above: a holder is between the start and this node, or is it */
+	bool top;        /* nothing stands on it */
+	bool bottom;     /* below: it stands on nothing */
 };
 
 struct stack {
@@ -22,8 +22,8 @@ struct stack {
 };
 
 /* The device and everything above it; without_partitions leaves out those of the start. */
-void stack_above(const char *sysroot, const char *name, bool without_partitions,
-	struct stack *ret_stack);
+void stack_above(
+	const char *sysroot, const char *name, bool without_partitions, struct stack *ret_stack);
 /* The device and everything below it. */
 void stack_below(const char *sysroot, const char *name, struct stack *ret_stack);
 void stack_done(struct stack *stack);

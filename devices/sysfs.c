@@ -296,16 +296,15 @@ int sysfs_name_of(const char *sysroot, unsigned major, unsigned minor, char *ret
 int sysfs_number_of(const char *sysroot, const char *name, unsigned *ret_major, unsigned *ret_minor)
 {
 	char text[32];
-	const int error =
-		sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/dev", name);
+	const int error = sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/dev", name);
 
 	if (error < 0)
 		return error;
 	return sscanf(text, "%u:%u", ret_major, ret_minor) == 2 ? 0 : -EINVAL;
 }
 
-static int number_of_mapper_name(const char *sysroot, const char *mapper, unsigned *ret_major,
-	unsigned *ret_minor)
+static int number_of_mapper_name(
+	const char *sysroot, const char *mapper, unsigned *ret_major, unsigned *ret_minor)
 {
 	_cleanup_names_ struct sysfs_names all = sysfs_list(sysroot, "sys/class/block");
 
@@ -321,8 +320,8 @@ static int number_of_mapper_name(const char *sysroot, const char *mapper, unsign
 }
 
 /* A recorded machine has no nodes, only names: a recorded link counts, then the kernel name. */
-static int number_of_recorded(const char *sysroot, const char *path, unsigned *ret_major,
-	unsigned *ret_minor)
+static int number_of_recorded(
+	const char *sysroot, const char *path, unsigned *ret_major, unsigned *ret_minor)
 {
 	char link[PATH_MAX];
 	const char *name = path;

@@ -53,11 +53,10 @@ void sysfs_copy(char *ret_text, size_t size, const char *text);
 void sysfs_trim(char *text);
 
 /* The kernel name behind a device number; -ENOENT when the kernel has no such device. */
-int sysfs_name_of(const char *sysroot, unsigned major, unsigned minor, char *ret_name,
-	size_t size);
+int sysfs_name_of(const char *sysroot, unsigned major, unsigned minor, char *ret_name, size_t size);
 /* The device number of a kernel name. */
-int sysfs_number_of(const char *sysroot, const char *name, unsigned *ret_major,
-	unsigned *ret_minor);
+int sysfs_number_of(
+	const char *sysroot, const char *name, unsigned *ret_major, unsigned *ret_minor);
 /* The device number of a path: a node, any link to it; on a recorded machine also a kernel name or
  * /dev/mapper/NAME. -ENOTBLK when something else is there (ret_mode, if wanted, tells what). */
 int sysfs_number_of_path(const char *sysroot, const char *path, unsigned *ret_major,

@@ -96,8 +96,8 @@ void system_disks_done(struct system_disks *disks)
 	*disks = (struct system_disks){ 0 };
 }
 
-const struct system_disk *system_disks_below(const char *sysroot, const struct system_disks *disks,
-	const char *name)
+const struct system_disk *system_disks_below(
+	const char *sysroot, const struct system_disks *disks, const char *name)
 {
 	_cleanup_stack_ struct stack stack = { 0 };
 

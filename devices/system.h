@@ -25,7 +25,7 @@ void system_disks_done(struct system_disks *disks);
 #define _cleanup_system_disks_ __attribute__((cleanup(system_disks_done)))
 
 /* The first of the system's disks that the device is, or lies on; NULL when none. */
-const struct system_disk *system_disks_below(const char *sysroot,
-	const struct system_disks *disks, const char *name);
+const struct system_disk *system_disks_below(
+	const char *sysroot, const struct system_disks *disks, const char *name);
 
 #endif

@@ -26,8 +26,8 @@ const struct backend_ops *backend_find(const char *name)
 	return NULL;
 }
 
-int backend_check(const struct backend_ops *ops, const struct backend_config *config,
-	struct error *error)
+int backend_check(
+	const struct backend_ops *ops, const struct backend_config *config, struct error *error)
 {
 	if (config->depth < 1 || config->depth > ops->depth_max)
 		return error_set(error, -EINVAL,

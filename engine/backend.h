@@ -27,16 +27,16 @@ enum backend_submit {
 
 struct backend_config {
 	const struct target *target;
-	unsigned depth;              /* transfers at the drive, 1 .. 4096 */
-	unsigned flushes;            /* flushes at the drive besides */
+	unsigned depth;   /* transfers at the drive, 1 .. 4096 */
+	unsigned flushes; /* flushes at the drive besides */
 	enum backend_submit submit;
-	void *buffers;               /* may be NULL for the null back end */
+	void *buffers; /* may be NULL for the null back end */
 	size_t buffers_bytes;
 };
 
 struct backend_ops {
 	const char *name;
-	const char *summary;      /* half a line for the help */
+	const char *summary; /* half a line for the help */
 	unsigned depth_max;
 
 	/* -EINVAL, -ENOSYS, -EPERM, -ENOMEM ...; the sentence says what is missing and why. */
@@ -78,8 +78,8 @@ extern const struct backend_ops backend_null_ops;
 
 /* For back ends: what every open refuses alike (-EINVAL): depth 0 or above depth_max, a target
  * without descriptor. */
-int backend_check(const struct backend_ops *ops, const struct backend_config *config,
-	struct error *error);
+int backend_check(
+	const struct backend_ops *ops, const struct backend_config *config, struct error *error);
 
 /* For back ends: how long until deadline_ns, 0 when it has passed. */
 nsec_t backend_remaining(nsec_t deadline_ns);

@@ -36,17 +36,17 @@ struct ring {
 struct aio {
 	struct backend backend;
 	io_context_t context;
-	struct ring *ring;        /* NULL: io_getevents() alone */
+	struct ring *ring; /* NULL: io_getevents() alone */
 	int fd;
 	bool may_write;
-	bool single;              /* one request per io_submit() */
-	bool flush_by_call;       /* the kernel refused IO_CMD_FDSYNC */
+	bool single;        /* one request per io_submit() */
+	bool flush_by_call; /* the kernel refused IO_CMD_FDSYNC */
 	unsigned slots;
 	unsigned at_kernel;
-	unsigned pending;         /* in queue[pending_first ...], not yet taken by the kernel */
+	unsigned pending; /* in queue[pending_first ...], not yet taken by the kernel */
 	unsigned pending_first;
-	unsigned refused;         /* in failed[]: their result is set, the caller not yet told */
-	struct iocb *blocks;      /* one per slot */
+	unsigned refused;    /* in failed[]: their result is set, the caller not yet told */
+	struct iocb *blocks; /* one per slot */
 	struct iocb **queue;
 	struct request **failed;
 	struct io_event *events;
@@ -119,12 +119,12 @@ static int refuse_setup(int code, unsigned slots, struct error *error)
 			"libaio: io_setup: %s: the kernel has no AIO or a seccomp filter refuses "
 			"it; use --engine sync at depth 1",
 			strerror(-code));
-	return error_set(error, code, "libaio: io_setup for %u requests: %s", slots,
-		strerror(-code));
+	return error_set(
+		error, code, "libaio: io_setup for %u requests: %s", slots, strerror(-code));
 }
 
-static int libaio_open(const struct backend_config *config, struct backend **ret_backend,
-	struct error *error)
+static int libaio_open(
+	const struct backend_config *config, struct backend **ret_backend, struct error *error)
 {
 	int ret = backend_check(&backend_libaio_ops, config, error);
 	struct aio *aio;
@@ -170,8 +170,7 @@ static void prepare(struct iocb *block, const struct request *request)
 	block->u.c.offset = flush ? 0 : (long long)request->offset_bytes;
 }
 
-static void libaio_submit(struct backend *backend, struct request *const requests[],
-	unsigned count)
+static void libaio_submit(struct backend *backend, struct request *const requests[], unsigned count)
 {
 	struct aio *aio = container_of(backend, struct aio, backend);
 
@@ -221,8 +220,8 @@ static bool push(struct aio *aio)
 			refuse_first(aio, -EINVAL);
 			continue;
 		}
-		taken = backend_libaio_calls.submit(aio->context, aio->single ? 1 : aio->pending,
-			first);
+		taken = backend_libaio_calls.submit(
+			aio->context, aio->single ? 1 : aio->pending, first);
 		if (taken > 0) {
 			aio->pending_first += (unsigned)taken;
 			aio->pending -= (unsigned)taken;
@@ -275,8 +274,7 @@ static unsigned reap_ring(struct aio *aio, struct request *done[], unsigned done
 	return count;
 }
 
-static int reap_call(struct aio *aio, nsec_t deadline_ns, struct request *done[],
-	unsigned done_max)
+static int reap_call(struct aio *aio, nsec_t deadline_ns, struct request *done[], unsigned done_max)
 {
 	struct timespec timeout = { 0 };
 	struct timespec *limit = NULL;
@@ -289,8 +287,8 @@ static int reap_call(struct aio *aio, nsec_t deadline_ns, struct request *done[]
 		timeout.tv_nsec = remaining_ns % NSEC_PER_SEC;
 		limit = &timeout;
 	}
-	count = backend_libaio_calls.getevents(aio->context, 1,
-		done_max < aio->slots ? done_max : aio->slots, aio->events, limit);
+	count = backend_libaio_calls.getevents(
+		aio->context, 1, done_max < aio->slots ? done_max : aio->slots, aio->events, limit);
 	if (count == -EINTR || count == -EAGAIN)
 		return 0;
 	for (int i = 0; i < count; i++)
@@ -300,8 +298,8 @@ static int reap_call(struct aio *aio, nsec_t deadline_ns, struct request *done[]
 	return count;
 }
 
-static int libaio_wait(struct backend *backend, nsec_t deadline_ns, struct request *done[],
-	unsigned done_max)
+static int libaio_wait(
+	struct backend *backend, nsec_t deadline_ns, struct request *done[], unsigned done_max)
 {
 	struct aio *aio = container_of(backend, struct aio, backend);
 	unsigned count = 0;

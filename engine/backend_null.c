@@ -17,8 +17,8 @@ struct null {
 	struct request *submitted[];
 };
 
-static int null_open(const struct backend_config *config, struct backend **ret_backend,
-	struct error *error)
+static int null_open(
+	const struct backend_config *config, struct backend **ret_backend, struct error *error)
 {
 	int ret = backend_check(&backend_null_ops, config, error);
 	unsigned slots = config->depth + config->flushes;
@@ -50,8 +50,8 @@ static void null_submit(struct backend *backend, struct request *const requests[
 	null->count += count;
 }
 
-static int null_wait(struct backend *backend, nsec_t deadline_ns, struct request *done[],
-	unsigned done_max)
+static int null_wait(
+	struct backend *backend, nsec_t deadline_ns, struct request *done[], unsigned done_max)
 {
 	struct null *null = container_of(backend, struct null, backend);
 	unsigned count = null->count < done_max ? null->count : done_max;

@@ -27,7 +27,7 @@ struct sync {
 	struct backend *queued; /* where durable writes go, if not NULL */
 	bool at_queued;         /* the oldest request was handed to it */
 	unsigned slots;
-	unsigned first;         /* oldest of the submitted ones, in the circle below */
+	unsigned first; /* oldest of the submitted ones, in the circle below */
 	unsigned count;
 	struct request *submitted[];
 };
@@ -47,8 +47,8 @@ static void choose_durable(struct sync *sync, const struct backend_config *confi
 		"pread, pwrite; durable writes: %s", text);
 }
 
-static int sync_open(const struct backend_config *config, struct backend **ret_backend,
-	struct error *error)
+static int sync_open(
+	const struct backend_config *config, struct backend **ret_backend, struct error *error)
 {
 	int ret = backend_check(&backend_sync_ops, config, error);
 	unsigned slots = config->depth + config->flushes;
@@ -86,8 +86,8 @@ static ssize_t write_durable(const struct sync *sync, const struct request *requ
 
 	if (sync->dsync)
 		return pwritev2(sync->fd, &body, 1, (off_t)request->offset_bytes, RWF_DSYNC);
-	bytes = pwrite(sync->fd, request->buffer, request->length_bytes,
-		(off_t)request->offset_bytes);
+	bytes = pwrite(
+		sync->fd, request->buffer, request->length_bytes, (off_t)request->offset_bytes);
 	return bytes > 0 && fdatasync(sync->fd) < 0 ? -1 : bytes;
 }
 
@@ -107,8 +107,8 @@ static int32_t perform(const struct sync *sync, const struct request *request)
 	return bytes < 0 ? -errno : (int32_t)bytes;
 }
 
-static int wait_queued(struct sync *sync, struct request *request, nsec_t deadline_ns,
-	struct request *done[])
+static int wait_queued(
+	struct sync *sync, struct request *request, nsec_t deadline_ns, struct request *done[])
 {
 	int ret;
 
@@ -119,8 +119,8 @@ static int wait_queued(struct sync *sync, struct request *request, nsec_t deadli
 	return ret;
 }
 
-static int sync_wait(struct backend *backend, nsec_t deadline_ns, struct request *done[],
-	unsigned done_max)
+static int sync_wait(
+	struct backend *backend, nsec_t deadline_ns, struct request *done[], unsigned done_max)
 {
 	struct sync *sync = container_of(backend, struct sync, backend);
 	struct request *request = sync->submitted[sync->first];

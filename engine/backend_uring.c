@@ -35,24 +35,24 @@ struct uring {
 	struct io_uring ring;
 	unsigned features;
 	unsigned slots;
-	unsigned outstanding;  /* submitted and not yet returned */
-	unsigned tail;         /* of the submission ring; published in wait() */
+	unsigned outstanding; /* submitted and not yet returned */
+	unsigned tail;        /* of the submission ring; published in wait() */
 	unsigned enter_flags;
 	unsigned enter_fd;
-	int fd;                /* of the target */
+	int fd; /* of the target */
 	bool may_write;
-	bool single;           /* one request per io_uring_enter() */
+	bool single; /* one request per io_uring_enter() */
 	bool ring_registered;
 	bool file_registered;
-	const char *buffers;   /* registered in regions of REGION_BYTES; NULL: not registered */
+	const char *buffers; /* registered in regions of REGION_BYTES; NULL: not registered */
 	size_t buffers_bytes;
 };
 
 static int enter_kernel(unsigned fd, unsigned to_submit, unsigned complete_min, unsigned flags,
 	const void *argument, size_t argument_bytes)
 {
-	return io_uring_enter2(fd, to_submit, complete_min, flags, (sigset_t *)argument,
-		argument_bytes);
+	return io_uring_enter2(
+		fd, to_submit, complete_min, flags, (sigset_t *)argument, argument_bytes);
 }
 
 struct uring_calls backend_uring_calls = {
@@ -113,8 +113,8 @@ static int refused_permission(int code, const struct uring_facts *facts, struct 
 		"allow io_uring there (docker: --security-opt seccomp=FILE), or use --engine "
 		"libaio",
 		strerror(-code),
-		facts->filtered ? "seccomp filter does, as containers have" :
-			"security module or a container's seccomp filter does");
+		facts->filtered ? "seccomp filter does, as containers have"
+				: "security module or a container's seccomp filter does");
 }
 
 int backend_uring_refused(int code, const struct uring_facts *facts, struct error *error)
@@ -131,9 +131,8 @@ int backend_uring_refused(int code, const struct uring_facts *facts, struct erro
 				"io_uring there (docker: --security-opt seccomp=FILE), or use "
 				"--engine libaio",
 				facts->release,
-				facts->filtered ?
-					"because of a seccomp filter, as containers have" :
-					"although it has io_uring: a seccomp filter");
+				facts->filtered ? "because of a seccomp filter, as containers have"
+						: "although it has io_uring: a seccomp filter");
 		return error_set(error, code,
 			"io_uring: kernel %s does not have it (5.11 is needed, 6.1 recommended); "
 			"use a newer kernel, or --engine libaio",
@@ -163,15 +162,15 @@ static const struct {
 	{ 0, "no flags" },
 };
 
-__attribute__((format(printf, 2, 3)))
-static void level_add(struct uring *uring, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void level_add(
+	struct uring *uring, const char *format, ...)
 {
 	size_t used = strlen(uring->backend.level);
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(uring->backend.level + used, sizeof(uring->backend.level) - used, format,
-		args);
+	(void)vsnprintf(
+		uring->backend.level + used, sizeof(uring->backend.level) - used, format, args);
 	va_end(args);
 }
 
@@ -222,19 +221,19 @@ static int register_buffers(struct uring *uring, const struct backend_config *co
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++) {
 		regions[i].iov_base = (char *)config->buffers + i * REGION_BYTES;
-		regions[i].iov_len = min_u64(config->buffers_bytes - i * REGION_BYTES,
-			REGION_BYTES);
+		regions[i].iov_len =
+			min_u64(config->buffers_bytes - i * REGION_BYTES, REGION_BYTES);
 	}
-	return backend_uring_calls.enrol(uring->enter_fd, IORING_REGISTER_BUFFERS, regions,
-		(unsigned)count);
+	return backend_uring_calls.enrol(
+		uring->enter_fd, IORING_REGISTER_BUFFERS, regions, (unsigned)count);
 }
 
 /* File, buffers and ring: each saves a look-up per request or call, none is needed. */
 static void register_all(struct uring *uring, const struct backend_config *config)
 {
 	struct io_uring_rsrc_update self = { .offset = UINT32_MAX, .data = uring->enter_fd };
-	bool file = backend_uring_calls.enrol(uring->enter_fd, IORING_REGISTER_FILES, &uring->fd,
-			    1) >= 0;
+	bool file = backend_uring_calls.enrol(
+			    uring->enter_fd, IORING_REGISTER_FILES, &uring->fd, 1) >= 0;
 	int buffers = register_buffers(uring, config);
 
 	uring->file_registered = file;
@@ -274,8 +273,8 @@ static bool probe_punts(const struct target *target)
 
 static void uring_close(struct backend *backend);
 
-static int uring_open(const struct backend_config *config, struct backend **ret_backend,
-	struct error *error)
+static int uring_open(
+	const struct backend_config *config, struct backend **ret_backend, struct error *error)
 {
 	int ret = backend_check(&backend_uring_ops, config, error);
 	struct uring *uring;
@@ -309,26 +308,27 @@ static void uring_close(struct backend *backend)
 	struct io_uring_rsrc_update self = { .offset = uring->enter_fd };
 
 	/* The kernel takes its time to dismantle a ring, and until then it holds the target, which
-	 * nobody else could claim, and its pages count against RLIMIT_MEMLOCK. Kernels with io_rsrc_ref_quiesce()
-	 * (io_uring/rsrc.c) wait here for requests that use the buffers, so only without any. */
+	 * nobody else could claim, and its pages count against RLIMIT_MEMLOCK. Kernels with
+	 * io_rsrc_ref_quiesce() (io_uring/rsrc.c) wait here for requests that use the buffers, so
+	 * only without any. */
 	if (uring->buffers && !uring->outstanding)
-		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,
-			IORING_UNREGISTER_BUFFERS, NULL, 0);
+		(void)backend_uring_calls.enrol(
+			(unsigned)uring->ring.ring_fd, IORING_UNREGISTER_BUFFERS, NULL, 0);
 	if (uring->file_registered && !uring->outstanding)
-		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,
-			IORING_UNREGISTER_FILES, NULL, 0);
+		(void)backend_uring_calls.enrol(
+			(unsigned)uring->ring.ring_fd, IORING_UNREGISTER_FILES, NULL, 0);
 	/* A ring that stays registered with its thread outlives its descriptor. */
 	if (uring->ring_registered)
-		(void)backend_uring_calls.enrol((unsigned)uring->ring.ring_fd,
-			IORING_UNREGISTER_RING_FDS, &self, 1);
+		(void)backend_uring_calls.enrol(
+			(unsigned)uring->ring.ring_fd, IORING_UNREGISTER_RING_FDS, &self, 1);
 	io_uring_queue_exit(&uring->ring);
 	free(uring);
 }
 
 /* --- Requests ------------------------------------------------------------------------------- */
 
-static void prepare_transfer(const struct uring *uring, struct io_uring_sqe *entry,
-	const struct request *request)
+static void prepare_transfer(
+	const struct uring *uring, struct io_uring_sqe *entry, const struct request *request)
 {
 	bool write = request->op == REQUEST_WRITE;
 	size_t first, last;
@@ -361,8 +361,7 @@ static void prepare_flush(struct io_uring_sqe *entry)
 	entry->buf_index = 0;
 }
 
-static void uring_submit(struct backend *backend, struct request *const requests[],
-	unsigned count)
+static void uring_submit(struct backend *backend, struct request *const requests[], unsigned count)
 {
 	struct uring *uring = container_of(backend, struct uring, backend);
 	struct io_uring_sq *queue = &uring->ring.sq;
@@ -402,8 +401,8 @@ static int enter(const struct uring *uring, unsigned to_submit, bool block, nsec
 	nsec_t remaining_ns;
 
 	if (!block || deadline_ns == NSEC_NEVER)
-		return backend_uring_calls.enter(uring->enter_fd, to_submit, block,
-			uring->enter_flags, NULL, _NSIG / 8);
+		return backend_uring_calls.enter(
+			uring->enter_fd, to_submit, block, uring->enter_flags, NULL, _NSIG / 8);
 	remaining_ns = backend_remaining(deadline_ns);
 	timeout.tv_sec = remaining_ns / NSEC_PER_SEC;
 	timeout.tv_nsec = remaining_ns % NSEC_PER_SEC;
@@ -459,8 +458,8 @@ static unsigned reap(struct uring *uring, struct request *done[], unsigned done_
 	return count;
 }
 
-static int uring_wait(struct backend *backend, nsec_t deadline_ns, struct request *done[],
-	unsigned done_max)
+static int uring_wait(
+	struct backend *backend, nsec_t deadline_ns, struct request *done[], unsigned done_max)
 {
 	struct uring *uring = container_of(backend, struct uring, backend);
 	int ret;

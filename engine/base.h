@@ -30,8 +30,7 @@ typedef int64_t nsec_t;
 #define TIB (GIB * 1024)
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-#define container_of(pointer, type, member)                                                        \
-	((type *)((char *)(pointer)-offsetof(type, member)))
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 struct error {
 	int code;       /* negative errno, 0 while nothing is wrong */

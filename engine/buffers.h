@@ -12,11 +12,11 @@
 
 struct buffers {
 	void *memory;
-	size_t bytes;        /* of the whole block */
-	size_t slot_bytes;   /* of one area */
+	size_t bytes;      /* of the whole block */
+	size_t slot_bytes; /* of one area */
 	unsigned slots;
-	bool separate;       /* reads and writes have areas of their own */
-	bool huge;           /* madvise(MADV_HUGEPAGE) was accepted */
+	bool separate; /* reads and writes have areas of their own */
+	bool huge;     /* madvise(MADV_HUGEPAGE) was accepted */
 };
 
 /* slots areas of slot_bytes (rounded up to a page); reads, writes: which directions will be used.

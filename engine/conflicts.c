@@ -10,8 +10,8 @@ struct conflicts {
 	const struct request_pool *pool;
 	unsigned chunk_shift;
 	uint32_t chunk_mask;
-	uint32_t *chunk_heads;  /* node numbers */
-	uint32_t *node_next;    /* two nodes for each request of the pool */
+	uint32_t *chunk_heads; /* node numbers */
+	uint32_t *node_next;   /* two nodes for each request of the pool */
 	uint32_t file_mask;
 	struct plan **file_heads; /* in order of arrival */
 };

@@ -34,8 +34,7 @@ nsec_t histogram_percentile(const struct histogram *histogram, double share)
 		seen += histogram->buckets[i];
 		if (seen >= rank) {
 			uint64_t low = histogram_bucket_low(i);
-			nsec_t middle =
-				(nsec_t)(low + (histogram_bucket_low(i + 1) - 1 - low) / 2);
+			nsec_t middle = (nsec_t)(low + (histogram_bucket_low(i + 1) - 1 - low) / 2);
 
 			if (middle > histogram->max_ns || i == HISTOGRAM_BUCKETS - 1)
 				return histogram->max_ns;

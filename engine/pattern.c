@@ -79,8 +79,8 @@ static const struct source_ops pattern_ops = {
 	.free = pattern_free,
 };
 
-int pattern_new(const struct pattern_config *config, struct source **ret_source,
-	struct error *error)
+int pattern_new(
+	const struct pattern_config *config, struct source **ret_source, struct error *error)
 {
 	struct pattern *pattern;
 

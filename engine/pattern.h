@@ -32,7 +32,7 @@ extern const char *const pattern_names[];
 bool pattern_writes(enum pattern_kind kind);
 
 /* -EINVAL for an area smaller than a block; -ENOMEM. */
-int pattern_new(const struct pattern_config *config, struct source **ret_source,
-	struct error *error);
+int pattern_new(
+	const struct pattern_config *config, struct source **ret_source, struct error *error);
 
 #endif

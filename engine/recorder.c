@@ -21,7 +21,7 @@ double recorder_depth_mean(const struct recorder *recorder)
 	if (elapsed_ns <= 0)
 		return 0;
 	return (double)(recorder->operations[REQUEST_READ].drive.sum_ns +
-		       recorder->operations[REQUEST_WRITE].drive.sum_ns) /
+			recorder->operations[REQUEST_WRITE].drive.sum_ns) /
 	       (double)elapsed_ns;
 }
 

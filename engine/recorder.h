@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is kept of a run: per operation the count, bytes, errors and two histograms (host time,
- * queued to dispatched; drive time, dispatched to completed), the extent of the run and, from the
+ * What is kept of a run: per request operation the count, bytes, errors and two histograms (host
+ * time, queued to dispatched; drive time, dispatched to completed), the same times for the
+ * requests of creates and appends, the extent of the run and, from the
  * sum of the drive times, the mean number of transfers at the drive (Little's law). A series of
  * windows over time may be attached. Nothing is corrected afterwards.
  */
@@ -12,8 +13,16 @@
 #include "engine/request.h"
 #include "engine/series.h"
 
+/* Times of the writes that one kind of file operation made. */
+struct recorder_kind {
+	struct histogram drive;
+	struct histogram host;
+};
+
+enum recorder_kinds { RECORDER_CREATE, RECORDER_APPEND, RECORDER_KINDS };
+
 struct recorder_operation {
-	uint64_t completed;  /* without error */
+	uint64_t completed; /* without error */
 	uint64_t bytes;
 	uint64_t errors;
 	struct histogram drive;
@@ -27,6 +36,7 @@ struct recorder_failure {
 
 struct recorder {
 	struct recorder_operation operations[REQUEST_OPS];
+	struct recorder_kind kinds[RECORDER_KINDS];
 	nsec_t first_dispatch_ns, last_completion_ns; /* of transfers; 0 before the first */
 	bool started;
 	struct recorder_failure first_failure; /* error 0 while there is none */
@@ -36,8 +46,7 @@ struct recorder {
 void recorder_clear(struct recorder *recorder, struct series *series);
 
 /* Adds a request whose instants and result are final. error is 0 or -errno as judged. */
-static inline void recorder_add(struct recorder *recorder, const struct request *request,
-	int error)
+static inline void recorder_add(struct recorder *recorder, const struct request *request, int error)
 {
 	struct recorder_operation *operation = &recorder->operations[request->op];
 	nsec_t drive_ns = request->completed_ns - request->dispatched_ns;
@@ -50,6 +59,14 @@ static inline void recorder_add(struct recorder *recorder, const struct request 
 		recorder->last_completion_ns = request->completed_ns;
 	histogram_add(&operation->drive, drive_ns);
 	histogram_add(&operation->host, request->dispatched_ns - request->queued_ns);
+	if (request->plan->kind == PLAN_CREATE || request->plan->kind == PLAN_APPEND) {
+		struct recorder_kind *kind =
+			&recorder->kinds[request->plan->kind == PLAN_CREATE ? RECORDER_CREATE
+									    : RECORDER_APPEND];
+
+		histogram_add(&kind->drive, drive_ns);
+		histogram_add(&kind->host, request->dispatched_ns - request->queued_ns);
+	}
 	if (__builtin_expect(error != 0, 0)) {
 		if (!operation->errors++ && !recorder->first_failure.error) {
 			recorder->first_failure.request = *request;
@@ -60,8 +77,8 @@ static inline void recorder_add(struct recorder *recorder, const struct request 
 		operation->bytes += request->length_bytes;
 	}
 	if (recorder->series)
-		series_add(recorder->series, request->completed_ns, drive_ns,
-			request->length_bytes, request->op == REQUEST_WRITE);
+		series_add(recorder->series, request->completed_ns, drive_ns, request->length_bytes,
+			request->op == REQUEST_WRITE);
 }
 
 /* Last completion - first dispatch; 0 when nothing ran. */

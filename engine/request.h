@@ -54,32 +54,32 @@ struct request {
 	uint8_t op;            /* enum request_op */
 	uint8_t role;          /* enum request_role */
 	uint8_t stage;
-	bool fua;              /* the medium must hold it before it completes */
-	int32_t result;        /* bytes transferred or -errno, once completed */
-	uint32_t slot;         /* buffer slot while at the drive, else REQUEST_NO_SLOT */
+	bool fua;       /* the medium must hold it before it completes */
+	int32_t result; /* bytes transferred or -errno, once completed */
+	uint32_t slot;  /* buffer slot while at the drive, else REQUEST_NO_SLOT */
 	nsec_t queued_ns;
 	nsec_t dispatched_ns;
 	nsec_t completed_ns;
-	uint64_t sequence;     /* place in the Q stream, from 0 */
-	void *buffer;          /* set by the scheduler at dispatch */
+	uint64_t sequence; /* place in the Q stream, from 0 */
+	void *buffer;      /* set by the scheduler at dispatch */
 	struct plan *plan;
-	struct request *next;  /* in its plan; in the free list when unused */
+	struct request *next; /* in its plan; in the free list when unused */
 
 	/* Private to engine/scheduler and engine/conflicts. */
 	uint8_t state;
-	uint32_t blockers;              /* earlier requests that overlap and must finish first */
+	uint32_t blockers; /* earlier requests that overlap and must finish first */
 	struct request *queue_next;
 };
 
 struct plan {
 	uint64_t id;
-	uint64_t file;         /* plans on one file keep their order; 0 = no file */
-	uint64_t transaction;  /* which one of the load this plan is half of */
-	uint32_t tag;          /* free for the source */
-	uint32_t generation;   /* of the file's content when this plan writes it; for stamps */
-	uint8_t kind;          /* enum plan_kind */
-	bool writes;           /* any request writes: set by plan_add() */
-	int32_t error;         /* first -errno of its requests */
+	uint64_t file;        /* plans on one file keep their order; 0 = no file */
+	uint64_t transaction; /* which one of the load this plan is half of */
+	uint32_t tag;         /* free for the source */
+	uint32_t generation;  /* of the file's content when this plan writes it; for stamps */
+	uint8_t kind;         /* enum plan_kind */
+	bool writes;          /* any request writes: set by plan_add() */
+	int32_t error;        /* first -errno of its requests */
 	struct request *first;
 	struct request *last;
 	uint32_t request_count;
@@ -87,8 +87,8 @@ struct plan {
 	struct plan *next_free;
 
 	/* Private to engine/scheduler and engine/conflicts. */
-	uint32_t requests_open;         /* of the stage that runs */
-	struct request *unstarted;      /* first request of the next stage */
+	uint32_t requests_open;    /* of the stage that runs */
+	struct request *unstarted; /* first request of the next stage */
 	bool waits_for_file;
 	struct plan *file_next;
 };

@@ -30,27 +30,27 @@ struct scheduler {
 	struct scheduler_config config;
 	struct scheduler_result result;
 	struct request_pool pool;
-	struct conflicts *conflicts;   /* NULL for sources that only read */
+	struct conflicts *conflicts; /* NULL for sources that only read */
 	struct plan *plans;
 	struct plan *free_plans;
 	unsigned plans_in_flight;
-	struct plan *stashed;          /* drawn, not started: strict order */
-	uint64_t transaction;          /* the one that runs, in strict order */
-	const struct plan *reader;     /* blocking reads: nothing is drawn before it is complete */
-	struct fifo returned;          /* may go again: held before, or of a later stage */
-	struct fifo fresh;             /* of the plan drawn last */
-	struct fifo queue;             /* the host queue */
+	struct plan *stashed;      /* drawn, not started: strict order */
+	uint64_t transaction;      /* the one that runs, in strict order */
+	const struct plan *reader; /* blocking reads: nothing is drawn before it is complete */
+	struct fifo returned;      /* may go again: held before, or of a later stage */
+	struct fifo fresh;         /* of the plan drawn last */
+	struct fifo queue;         /* the host queue */
 	unsigned allocated[REQUEST_OPS]; /* window in use */
 	unsigned at_drive, flushes_at_drive;
 	uint32_t *free_slots;
 	unsigned free_slot_count;
 	uint32_t *free_flush_slots;
 	unsigned free_flush_count;
-	struct request **by_slot;      /* at the drive; NULL when the slot is free */
+	struct request **by_slot; /* at the drive; NULL when the slot is free */
 	struct request **batch;
 	struct request **done;
 	unsigned slots;
-	bool exhausted;                /* the source has no more */
+	bool exhausted; /* the source has no more */
 	bool draining;
 	uint64_t sequence;
 	nsec_t now_ns;
@@ -120,8 +120,9 @@ int scheduler_new(const struct scheduler_config *config, struct scheduler **ret_
 	assert(config->flushes >= 1 && config->source->requests_per_plan_max >= 1);
 	if (!config->source->reads_only)
 		target_assert_writable(config->target);
-	assert(!config->buffers || (config->buffers->slots >= config->depth &&
-		config->buffers->slot_bytes >= config->source->request_bytes_max));
+	assert(!config->buffers ||
+		(config->buffers->slots >= config->depth &&
+			config->buffers->slot_bytes >= config->source->request_bytes_max));
 	scheduler = calloc(1, sizeof(*scheduler));
 	if (!scheduler)
 		return error_set(error, -ENOMEM, "no memory for the scheduler");
@@ -306,7 +307,7 @@ static bool admit(struct scheduler *scheduler)
 	struct request *request = fifo->first;
 
 	if (!request || (request->op != REQUEST_FLUSH &&
-		scheduler->allocated[request->op] >= scheduler->config.window))
+				scheduler->allocated[request->op] >= scheduler->config.window))
 		return false;
 	(void)fifo_pop(fifo);
 	scheduler->allocated[request->op]++;
@@ -437,8 +438,8 @@ static void complete(struct scheduler *scheduler, struct request *request)
 	if (__builtin_expect(error != 0, 0))
 		note_error(scheduler, request, error);
 	else if (config->shadow && request->op == REQUEST_READ && config->buffers)
-		(void)shadow_verify(config->shadow, request, request->buffer, config->run,
-			config->verify);
+		(void)shadow_verify(
+			config->shadow, request, request->buffer, config->run, config->verify);
 	scheduler->by_slot[request->slot] = NULL;
 	if (request->op == REQUEST_FLUSH) {
 		scheduler->free_flush_slots[scheduler->free_flush_count++] = request->slot;
@@ -558,8 +559,8 @@ static int run_loop(struct scheduler *scheduler, struct error *error)
 	}
 }
 
-int scheduler_run(struct scheduler *scheduler, struct scheduler_result *ret_result,
-	struct error *error)
+int scheduler_run(
+	struct scheduler *scheduler, struct scheduler_result *ret_result, struct error *error)
 {
 	int r;
 

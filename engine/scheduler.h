@@ -2,7 +2,8 @@
 /*
  * The loop between a source and a back end, and the gate that keeps the depth exact.
  *
- *   source -> plan -> [held] -> window (host queue, Q) -> depth gate -> back end (D) -> recorder (C)
+ *   source -> plan -> [held] -> window (host queue, Q) -> depth gate -> back end (D) -> recorder
+ * (C)
  *
  * Operations are drawn in the source's order. A request enters the host queue when its stage is
  * open, nothing that it must wait for is unfinished (else it is held; later ones may pass) and its
@@ -31,15 +32,15 @@ struct scheduler_signals {
 };
 
 struct scheduler_status {
-	nsec_t now_ns;              /* since the start of the run */
+	nsec_t now_ns; /* since the start of the run */
 	uint64_t requests_completed;
 	uint64_t bytes_completed;
 	uint64_t errors;
 	unsigned at_drive;
-	double depth_mean;          /* at the drive so far */
+	double depth_mean; /* at the drive so far */
 	bool draining;
-	nsec_t oldest_age_ns;       /* of the request longest at the drive; 0 when none */
-	struct request oldest;      /* copy */
+	nsec_t oldest_age_ns;  /* of the request longest at the drive; 0 when none */
+	struct request oldest; /* copy */
 };
 
 enum scheduler_reads { READS_ASYNC, READS_BLOCKING };
@@ -50,20 +51,20 @@ struct scheduler_config {
 	struct source *source;
 	struct backend *backend;
 	const struct target *target;
-	struct buffers *buffers;    /* NULL: requests carry no data (null back end) */
+	struct buffers *buffers; /* NULL: requests carry no data (null back end) */
 	struct recorder *recorder;
-	unsigned depth;             /* transfers at the drive */
-	unsigned flushes;           /* flushes at the drive besides; at least 1 */
-	unsigned window;            /* requests allocated per direction, >= depth */
-	unsigned plans;             /* operations in flight */
+	unsigned depth;   /* transfers at the drive */
+	unsigned flushes; /* flushes at the drive besides; at least 1 */
+	unsigned window;  /* requests allocated per direction, >= depth */
+	unsigned plans;   /* operations in flight */
 	enum scheduler_reads reads;
 	enum scheduler_order order;
-	bool durable_writes;        /* every write carries fua */
-	bool stamp;                 /* write stamps into what is written */
-	uint16_t run;               /* for the stamps */
-	struct shadow *shadow;      /* verify what is read; NULL: do not */
+	bool durable_writes;   /* every write carries fua */
+	bool stamp;            /* write stamps into what is written */
+	uint16_t run;          /* for the stamps */
+	struct shadow *shadow; /* verify what is read; NULL: do not */
 	struct stamp_report *verify;
-	nsec_t time_limit_ns;       /* stop drawing after that; 0 = none */
+	nsec_t time_limit_ns; /* stop drawing after that; 0 = none */
 	struct scheduler_signals *signals;
 	void (*on_tick)(void *user, const struct scheduler_status *status);
 	void *user;
@@ -72,24 +73,24 @@ struct scheduler_config {
 enum scheduler_end {
 	SCHEDULER_COMPLETE,
 	SCHEDULER_TIME_UP,
-	SCHEDULER_INTERRUPTED,      /* drained after the first signal */
-	SCHEDULER_ABANDONED,        /* left with requests at the drive: their buffers must stay */
-	SCHEDULER_DEVICE_LOST,      /* ENODEV and its like; drained */
+	SCHEDULER_INTERRUPTED, /* drained after the first signal */
+	SCHEDULER_ABANDONED,   /* left with requests at the drive: their buffers must stay */
+	SCHEDULER_DEVICE_LOST, /* ENODEV and its like; drained */
 };
 
 struct scheduler_result {
 	enum scheduler_end end;
-	uint64_t plans;             /* with at least one request */
+	uint64_t plans; /* with at least one request */
 	uint64_t requests_queued;
 	uint64_t requests_dispatched;
 	uint64_t requests_cancelled; /* stages behind a failed one */
 	uint64_t held;
-	uint64_t waits;             /* blocking waits */
-	uint64_t starved_waits;     /* of those, with less than depth at the drive */
+	uint64_t waits;         /* blocking waits */
+	uint64_t starved_waits; /* of those, with less than depth at the drive */
 	uint64_t plan_errors;
-	unsigned abandoned;         /* requests left at the drive */
+	unsigned abandoned; /* requests left at the drive */
 	nsec_t started_ns, finished_ns;
-	uint64_t q_stream_hash;     /* XXH3 over (offset, length, op, role, stage, fua) in Q order */
+	uint64_t q_stream_hash; /* XXH3 over (offset, length, op, role, stage, fua) in Q order */
 };
 
 struct scheduler;
@@ -101,8 +102,8 @@ void scheduler_free(struct scheduler *scheduler);
 
 /* Runs the source to its end. 0 (I/O errors are data: see the recorder), or -errno when the back
  * end itself failed. */
-int scheduler_run(struct scheduler *scheduler, struct scheduler_result *ret_result,
-	struct error *error);
+int scheduler_run(
+	struct scheduler *scheduler, struct scheduler_result *ret_result, struct error *error);
 
 /* Memory that scheduler_new takes for such a source. */
 size_t scheduler_memory_bytes(const struct source *source, unsigned window, unsigned plans);

@@ -23,9 +23,9 @@ struct series {
 	struct series_row *rows; /* closed windows */
 	size_t count, capacity;
 	struct series_row open;
-	bool times;              /* keep a histogram per window; else counts only */
+	bool times; /* keep a histogram per window; else counts only */
 	struct histogram drive;
-	bool truncated;          /* memory for further rows could not be had */
+	bool truncated; /* memory for further rows could not be had */
 };
 
 /* times: whether windows have percentiles (a few ns more per request). -ENOMEM. */
@@ -38,8 +38,8 @@ void series_start(struct series *series, nsec_t now_ns);
 /* Closes every window that ends at or before now_ns. */
 void series_advance(struct series *series, nsec_t now_ns);
 
-static inline void series_add(struct series *series, nsec_t completed_ns, nsec_t drive_ns,
-	uint32_t bytes, bool write)
+static inline void series_add(
+	struct series *series, nsec_t completed_ns, nsec_t drive_ns, uint32_t bytes, bool write)
 {
 	if (completed_ns - series->origin_ns >= series->open.end_ns)
 		series_advance(series, completed_ns);

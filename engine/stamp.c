@@ -191,8 +191,8 @@ static void count_fault(struct stamp_report *report, enum stamp_fault fault, uin
 }
 
 /* Judges the sectors of one block: a torn one shows only when all have been seen. */
-static bool judge_block(const char *sectors, uint64_t count, struct stamp expected,
-	struct stamp_report *report)
+static bool judge_block(
+	const char *sectors, uint64_t count, struct stamp expected, struct stamp_report *report)
 {
 	uint64_t good = 0;
 
@@ -205,8 +205,7 @@ static bool judge_block(const char *sectors, uint64_t count, struct stamp expect
 		return true;
 	}
 	for (uint64_t i = 0; i < count; i++, expected.lba++) {
-		enum stamp_fault fault =
-			judge_sector(sectors + i * STAMP_SECTOR_BYTES, &expected);
+		enum stamp_fault fault = judge_sector(sectors + i * STAMP_SECTOR_BYTES, &expected);
 
 		if (fault == STAMP_GOOD) {
 			report->sectors_checked++;
@@ -229,8 +228,8 @@ bool shadow_verify(const struct shadow *shadow, const struct request *request, c
 	assert(offset_bytes % STAMP_SECTOR_BYTES == 0 && end_bytes % STAMP_SECTOR_BYTES == 0);
 	while (offset_bytes < end_bytes) {
 		uint64_t block = offset_bytes / shadow->block_bytes;
-		uint64_t part_bytes = min_u64((block + 1) * shadow->block_bytes, end_bytes) -
-			offset_bytes;
+		uint64_t part_bytes =
+			min_u64((block + 1) * shadow->block_bytes, end_bytes) - offset_bytes;
 		uint64_t entry = entry_of(shadow, block);
 		struct stamp expected = {
 			.lba = offset_bytes / STAMP_SECTOR_BYTES,
@@ -240,8 +239,8 @@ bool shadow_verify(const struct shadow *shadow, const struct request *request, c
 		};
 
 		if (entry & ENTRY_KNOWN)
-			good &= judge_block(sectors, part_bytes / STAMP_SECTOR_BYTES, expected,
-				report);
+			good &= judge_block(
+				sectors, part_bytes / STAMP_SECTOR_BYTES, expected, report);
 		offset_bytes += part_bytes;
 		sectors += part_bytes;
 	}

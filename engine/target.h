@@ -17,14 +17,14 @@ struct claim;
 
 struct target {
 	enum target_kind kind;
-	int fd;                        /* O_DIRECT; -1 for TARGET_NULL */
+	int fd; /* O_DIRECT; -1 for TARGET_NULL */
 	bool writable;
-	const struct claim *claim;     /* proof of the right to write; NULL when read-only */
+	const struct claim *claim; /* proof of the right to write; NULL when read-only */
 	uint64_t size_bytes;
-	uint32_t logical_block_bytes;  /* alignment of offsets, lengths and memory */
+	uint32_t logical_block_bytes; /* alignment of offsets, lengths and memory */
 	uint32_t physical_block_bytes;
 	bool rotational;
-	const char *name;              /* as the user gave it; owned by whoever made the target */
+	const char *name; /* as the user gave it; owned by whoever made the target */
 };
 
 static inline void target_assert_writable(const struct target *target)

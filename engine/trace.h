@@ -30,8 +30,8 @@ struct trace_record {
 	uint64_t offset_bytes;
 	nsec_t queued_ns, dispatched_ns, completed_ns; /* since the start of the cell */
 	uint64_t plan;
-	uint32_t sequence;    /* place in the Q stream */
-	uint32_t dispatch;    /* place in the D order; shared by merged requests */
+	uint32_t sequence; /* place in the Q stream */
+	uint32_t dispatch; /* place in the D order; shared by merged requests */
 	uint32_t file;
 	uint32_t length_bytes;
 	int32_t result;
@@ -56,12 +56,11 @@ int trace_writer_close(struct trace_writer *writer, struct error *error);
 int trace_reader_open(const char *path, struct trace_reader **ret_reader, struct error *error);
 const char *trace_reader_run(const struct trace_reader *reader);
 /* The next cell: 1, 0 at the end, -errno. The text lives until the next call. */
-int trace_reader_cell(struct trace_reader *reader, const char **ret_cell_json,
-	struct error *error);
+int trace_reader_cell(struct trace_reader *reader, const char **ret_cell_json, struct error *error);
 /* The next record of the cell: 1, 0 at its end, -errno (-EBADMSG where the file is cut off; what
  * came before is good). */
-int trace_reader_next(struct trace_reader *reader, struct trace_record *ret_record,
-	struct error *error);
+int trace_reader_next(
+	struct trace_reader *reader, struct trace_record *ret_record, struct error *error);
 void trace_reader_close(struct trace_reader *reader);
 
 #endif

@@ -160,8 +160,8 @@ int units_parse_size(const char *text, uint64_t *ret_bytes, struct error *error)
 				text, decimal.end);
 		/* A bare fraction is more likely a forgotten unit than a wish for bytes. */
 		rc = unit->factor == 1 && decimal.power > 1
-			? -EINVAL
-			: scale(&decimal, unit->factor, ret_bytes);
+			     ? -EINVAL
+			     : scale(&decimal, unit->factor, ret_bytes);
 	}
 	if (rc == -ERANGE)
 		return error_set(error, rc, "\"%.64s\" is too large: at most %llu bytes", text,
@@ -221,7 +221,7 @@ int units_parse_fraction(const char *text, double *ret_value, struct error *erro
 			"\"%.64s\" is out of range: a share is above 0 and at most 1 (100%%)",
 			text);
 	*ret_value = ((double)decimal.whole + (double)decimal.fraction / (double)decimal.power) /
-		(double)one;
+		     (double)one;
 	return 0;
 }
 

@@ -81,5 +81,5 @@ void arena_give(struct arena *arena, uint32_t number)
 size_t arena_memory_bytes(const struct arena *arena)
 {
 	return (size_t)arena->touched_count * arena->item_bytes +
-		arena->chunk_count * sizeof(*arena->chunks);
+	       arena->chunk_count * sizeof(*arena->chunks);
 }

@@ -16,10 +16,10 @@
 struct arena {
 	unsigned char **chunks;
 	uint32_t chunk_count;
-	uint32_t item_bytes;      /* a power of two */
-	uint32_t chunk_shift;     /* log2 of the items in a chunk */
-	uint32_t touched_count;   /* items 0 .. touched_count - 1 were in use at some time */
-	uint32_t free_first;      /* given back: a list through the items themselves */
+	uint32_t item_bytes;    /* a power of two */
+	uint32_t chunk_shift;   /* log2 of the items in a chunk */
+	uint32_t touched_count; /* items 0 .. touched_count - 1 were in use at some time */
+	uint32_t free_first;    /* given back: a list through the items themselves */
 	uint32_t free_count;
 };
 

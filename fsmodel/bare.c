@@ -90,8 +90,8 @@ static uint64_t end_of(const struct bare *bare, struct bare_record file)
 
 	if (link != LINK_INLINE)
 		file = *extent_record(bare, link - LINK_RING);
-	return record_first(file) + (link == LINK_INLINE ? blocks_of(bare, record_second(file)) :
-		record_second(file));
+	return record_first(file) +
+	       (link == LINK_INLINE ? blocks_of(bare, record_second(file)) : record_second(file));
 }
 
 /* Joins an extent to the file's end; its size becomes a whole number of blocks. -ENOMEM. */
@@ -105,8 +105,8 @@ static int add_extent(struct bare *bare, struct bare_record *file, struct extent
 	int result;
 
 	if (!old_blocks || (link == LINK_INLINE && end_of(bare, *file) == extent.start_block)) {
-		*file = record(old_blocks ? record_first(*file) : extent.start_block, bytes,
-			LINK_INLINE);
+		*file = record(
+			old_blocks ? record_first(*file) : extent.start_block, bytes, LINK_INLINE);
 		return 0;
 	}
 	if (link != LINK_INLINE && end_of(bare, *file) == extent.start_block) {
@@ -210,7 +210,7 @@ static int grow(struct bare *bare, struct bare_record *file, uint64_t blocks, ui
 	while (blocks && result == 0) {
 		struct extent taken = { goal, 0 };
 		const bool in_place = old_blocks && goal == end_of(bare, *file) &&
-			bare->placement->grows_in_place;
+				      bare->placement->grows_in_place;
 		const int64_t grown = in_place ? freespace_extend(bare->space, goal, blocks) : 0;
 
 		if (grown > 0)
@@ -239,7 +239,8 @@ static int grow(struct bare *bare, struct bare_record *file, uint64_t blocks, ui
 static void account(struct bare *bare)
 {
 	bare->layout.memory_bytes = sizeof(*bare) + freespace_memory_bytes(bare->space) +
-		arena_memory_bytes(&bare->extents) + bare->files_touched * sizeof(*bare->files);
+				    arena_memory_bytes(&bare->extents) +
+				    bare->files_touched * sizeof(*bare->files);
 }
 
 /* Adds the transfers of blocks from .. to - 1 of the file. Pieces end at multiples of
@@ -276,11 +277,12 @@ static void add_requests(const struct bare *bare, struct bare_record file, enum 
 static int check_config(const struct layout_config *config, struct error *error)
 {
 	if (!config->block_bytes || config->block_bytes % 512)
-		return error_set(error, -EINVAL,
-			"block size %u is not a multiple of 512 bytes", config->block_bytes);
+		return error_set(error, -EINVAL, "block size %u is not a multiple of 512 bytes",
+			config->block_bytes);
 	if (!config->block_count || config->block_count > FREESPACE_BLOCKS_MAX)
 		return error_set(error, -EINVAL,
-			"%llu blocks: a layout needs 1 to %llu; choose another --size or block size",
+			"%llu blocks: a layout needs 1 to %llu; choose another --size or block "
+			"size",
 			(unsigned long long)config->block_count,
 			(unsigned long long)FREESPACE_BLOCKS_MAX);
 	if (config->first_block > INT64_MAX / config->block_bytes - config->block_count)
@@ -328,12 +330,12 @@ int bare_format(const struct layout_config *config, const struct layout_ops *ops
 	arena_init(&bare->extents, sizeof(struct bare_record));
 	rng_seed(&bare->rng, config->seed, RNG_LAYOUT);
 	bare->files = calloc(max_u64(config->files_max, 1), sizeof(*bare->files));
-	result = bare->files ? freespace_new(config->first_block, config->block_count,
-		&bare->space) : -ENOMEM;
+	result = bare->files ? freespace_new(config->first_block, config->block_count, &bare->space)
+			     : -ENOMEM;
 	if (result < 0) {
 		bare_free(&bare->layout);
-		return error_set(error, result, "no memory for a layout of %u files",
-			config->files_max);
+		return error_set(
+			error, result, "no memory for a layout of %u files", config->files_max);
 	}
 	account(bare);
 	*ret_layout = &bare->layout;
@@ -343,14 +345,13 @@ int bare_format(const struct layout_config *config, const struct layout_ops *ops
 /* The record of a slot, or NULL when the slot is beyond the table or holds no file. */
 static struct bare_record *file_at(struct bare *bare, uint32_t slot)
 {
-	if (slot >= bare->layout.config.files_max ||
-		record_link(bare->files[slot]) == LINK_ABSENT)
+	if (slot >= bare->layout.config.files_max || record_link(bare->files[slot]) == LINK_ABSENT)
 		return NULL;
 	return &bare->files[slot];
 }
 
-int bare_create(struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns,
-	struct plan *plan)
+int bare_create(
+	struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns, struct plan *plan)
 {
 	struct bare *bare = bare_of(layout);
 	struct bare_record file = record(0, 0, LINK_INLINE);
@@ -374,8 +375,8 @@ int bare_create(struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t tim
 	return result;
 }
 
-int bare_append(struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns,
-	struct plan *plan)
+int bare_append(
+	struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns, struct plan *plan)
 {
 	struct bare *bare = bare_of(layout);
 	struct bare_record *file = file_at(bare, slot);
@@ -401,9 +402,10 @@ int bare_append(struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t tim
 
 		*file = record(record_first(*file), old_bytes + bytes, record_link(*file));
 		if (reads)
-			add_requests(bare, *file, REQUEST_READ, 0, old_blocks - 1, old_blocks, plan);
-		add_requests(bare, *file, REQUEST_WRITE, reads, old_blocks - has_tail, UINT64_MAX,
-			plan);
+			add_requests(
+				bare, *file, REQUEST_READ, 0, old_blocks - 1, old_blocks, plan);
+		add_requests(
+			bare, *file, REQUEST_WRITE, reads, old_blocks - has_tail, UINT64_MAX, plan);
 	}
 	account(bare);
 	return result;

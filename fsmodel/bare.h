@@ -42,18 +42,18 @@ struct bare {
 	const struct bare_placement *placement;
 	struct freespace *space;
 	struct arena extents;
-	struct bare_record *files;  /* by slot; pages are touched when used */
-	uint64_t files_touched;     /* slots 0 .. files_touched - 1 were in use at some time */
+	struct bare_record *files; /* by slot; pages are touched when used */
+	uint64_t files_touched;    /* slots 0 .. files_touched - 1 were in use at some time */
 	uint64_t created_count;
 	struct rng rng;
 };
 
 int bare_format(const struct layout_config *config, const struct layout_ops *ops,
 	const struct bare_placement *placement, struct layout **ret_layout, struct error *error);
-int bare_create(struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns,
-	struct plan *plan);
-int bare_append(struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns,
-	struct plan *plan);
+int bare_create(
+	struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns, struct plan *plan);
+int bare_append(
+	struct layout *layout, uint32_t slot, uint64_t bytes, nsec_t time_ns, struct plan *plan);
 int bare_read(struct layout *layout, uint32_t slot, nsec_t time_ns, struct plan *plan);
 int bare_remove(struct layout *layout, uint32_t slot, nsec_t time_ns, struct plan *plan);
 int bare_sync(struct layout *layout, nsec_t time_ns, struct plan *plan);

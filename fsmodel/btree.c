@@ -123,8 +123,8 @@ struct btree_entry btree_get(const struct btree *tree, const struct btree_place 
 	const unsigned leaf = tree->height - 1;
 
 	assert(place->index[leaf] >= 0);
-	return entry_get(entry_at(node_at(tree, place->node[leaf]), false,
-		(unsigned)place->index[leaf]));
+	return entry_get(
+		entry_at(node_at(tree, place->node[leaf]), false, (unsigned)place->index[leaf]));
 }
 
 bool btree_next(const struct btree *tree, struct btree_place *place)
@@ -136,27 +136,27 @@ bool btree_next(const struct btree *tree, struct btree_place *place)
 			return false;
 	place->index[level]++;
 	for (; is_inner(tree, level); level++) {
-		place->node[level + 1] = entry_child(entry_at(node_at(tree, place->node[level]),
-			true, (unsigned)place->index[level]));
+		place->node[level + 1] = entry_child(entry_at(
+			node_at(tree, place->node[level]), true, (unsigned)place->index[level]));
 		place->index[level + 1] = 0;
 	}
 	return true;
 }
 
-static void refresh(const struct btree *tree, struct node *parent, unsigned position,
-	bool child_inner)
+static void refresh(
+	const struct btree *tree, struct node *parent, unsigned position, bool child_inner)
 {
 	unsigned char *entry = entry_of(parent, true, position);
-	const struct summary summary = summarise(tree, node_at(tree, entry_child(entry)),
-		child_inner, entry_first(entry));
+	const struct summary summary =
+		summarise(tree, node_at(tree, entry_child(entry)), child_inner, entry_first(entry));
 
 	entry_put_summary(entry, &summary);
 }
 
 /* Carries a change of the entry at place from old_second to new_second (0: not there) to the
  * root. The largest number must be sought anew only where the old one was the largest. */
-static void carry_up(const struct btree *tree, const struct btree_place *place,
-	uint64_t old_second, uint64_t new_second)
+static void carry_up(const struct btree *tree, const struct btree_place *place, uint64_t old_second,
+	uint64_t new_second)
 {
 	for (unsigned level = tree->height - 1; level > 0; level--) {
 		const struct node *child = node_at(tree, place->node[level]);
@@ -188,8 +188,8 @@ static void carry_up(const struct btree *tree, const struct btree_place *place,
 }
 
 /* Cuts the entries of two neighbours anew: the left one gets left_count of them. */
-static void recut(struct btree *tree, struct node *parent, unsigned left_position,
-	bool inner, unsigned left_count)
+static void recut(struct btree *tree, struct node *parent, unsigned left_position, bool inner,
+	unsigned left_count)
 {
 	const unsigned bytes = entry_bytes(inner);
 	struct node *left = node_at(tree, entry_child(entry_at(parent, true, left_position)));
@@ -255,8 +255,8 @@ static unsigned child_count(const struct btree *tree, const struct node *parent,
 }
 
 /* Whether a sibling of the full child has room, and the cut that evens the two out. */
-static bool sibling_cut(const struct btree *tree, const struct node *parent, unsigned full,
-	struct cut *cut)
+static bool sibling_cut(
+	const struct btree *tree, const struct node *parent, unsigned full, struct cut *cut)
 {
 	const unsigned position = cut->left_position;
 
@@ -322,8 +322,9 @@ static void make_room(struct btree *tree, struct btree_place *place, unsigned le
 		level += tree->height - height;
 		parent = node_at(tree, place->node[level - 1]);
 		cut.left_position = (unsigned)place->index[level - 1];
-		cut.left_count = cut.point == full ? full - inner :
-			cut.point == inner ? inner : full / 2;
+		cut.left_count = cut.point == full    ? full - inner
+				 : cut.point == inner ? inner
+						      : full / 2;
 		add_empty_child(tree, parent, cut.left_position + 1);
 	}
 	recut(tree, parent, cut.left_position, inner, cut.left_count);

@@ -32,9 +32,9 @@ struct btree_entry {
 struct btree {
 	struct arena *nodes; /* may be shared */
 	uint32_t root;
-	unsigned height;     /* 1: the root is a leaf */
+	unsigned height; /* 1: the root is a leaf */
 	uint64_t count;
-	uint64_t recuts;     /* how often entries changed their node */
+	uint64_t recuts; /* how often entries changed their node */
 	bool summed;
 };
 

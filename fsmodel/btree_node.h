@@ -30,8 +30,8 @@ struct node {
 };
 
 _Static_assert(sizeof(struct node) == BTREE_NODE_BYTES, "a node fills its arena item");
-_Static_assert(LEAF_ENTRIES * LEAF_BYTES <= sizeof(((struct node *)0)->entries), "leaf");
-_Static_assert(INNER_ENTRIES * INNER_BYTES <= sizeof(((struct node *)0)->entries), "inner");
+_Static_assert(LEAF_ENTRIES *LEAF_BYTES <= sizeof(((struct node *)0)->entries), "leaf");
+_Static_assert(INNER_ENTRIES *INNER_BYTES <= sizeof(((struct node *)0)->entries), "inner");
 
 struct summary {
 	struct btree_entry pair;
@@ -141,8 +141,8 @@ static inline unsigned char *entry_of(struct node *node, bool inner, unsigned in
 }
 
 /* What an inner entry says about a child. An empty child keeps the first number it had. */
-static inline struct summary summarise(const struct btree *tree, const struct node *node,
-	bool inner, uint64_t first_if_empty)
+static inline struct summary summarise(
+	const struct btree *tree, const struct node *node, bool inner, uint64_t first_if_empty)
 {
 	struct summary summary = { .pair.first = first_if_empty };
 

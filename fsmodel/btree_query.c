@@ -93,8 +93,8 @@ static bool pair_below(struct btree_entry a, struct btree_entry b)
 }
 
 /* Recursion is bounded by BTREE_LEVELS. Returns the nodes below and at number. */
-static uint32_t verify_node(const struct btree *tree, uint32_t number, unsigned level,
-	uint64_t *entries)
+static uint32_t verify_node(
+	const struct btree *tree, uint32_t number, unsigned level, uint64_t *entries)
 {
 	const struct node *node = node_at(tree, number);
 	const bool inner = is_inner(tree, level);

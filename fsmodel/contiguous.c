@@ -15,8 +15,8 @@ static uint64_t goal(const struct bare *bare)
 	if (!config->span_blocks)
 		return config->first_block;
 	step = bare->created_count % config->files_expected;
-	return config->first_block + (uint64_t)((unsigned __int128)step * config->span_blocks /
-		config->files_expected);
+	return config->first_block +
+	       (uint64_t)((unsigned __int128)step * config->span_blocks / config->files_expected);
 }
 
 /* One extent near goal if one is long enough, else the nearest of the longest. */
@@ -36,8 +36,8 @@ static const struct bare_placement placement = {
 	.grows_in_place = true,
 };
 
-static int format(const struct layout_config *config, struct layout **ret_layout,
-	struct error *error)
+static int format(
+	const struct layout_config *config, struct layout **ret_layout, struct error *error)
 {
 	return bare_format(config, &contiguous_layout, &placement, ret_layout, error);
 }

@@ -40,8 +40,9 @@ static bool seek_start(const struct freespace *space, uint64_t block, struct btr
 /* Every verb changes by_start by at most one insertion and by_length by at most two. */
 static int reserve(struct freespace *space)
 {
-	return arena_reserve(&space->nodes, btree_reserve_for_insert(&space->by_start) +
-		2 * (btree_reserve_for_insert(&space->by_length) + 1));
+	return arena_reserve(
+		&space->nodes, btree_reserve_for_insert(&space->by_start) +
+				       2 * (btree_reserve_for_insert(&space->by_length) + 1));
 }
 
 int freespace_new(uint64_t first_block, uint64_t block_count, struct freespace **ret_space)
@@ -113,8 +114,8 @@ static int take_at(struct freespace *space, struct btree_place *place, uint64_t 
 	return 0;
 }
 
-int freespace_near(struct freespace *space, uint64_t goal, uint64_t length_blocks,
-	struct extent *ret_taken)
+int freespace_near(
+	struct freespace *space, uint64_t goal, uint64_t length_blocks, struct extent *ret_taken)
 {
 	const uint64_t wanted = goal - space->first_block;
 	struct btree_place place;
@@ -141,8 +142,8 @@ int freespace_first_fit(struct freespace *space, uint64_t length_blocks, struct 
 }
 
 /* To the first extent that starts at or behind start and is long enough. */
-static bool seek_fit(const struct freespace *space, uint64_t length, uint64_t start,
-	struct btree_place *place)
+static bool seek_fit(
+	const struct freespace *space, uint64_t length, uint64_t start, struct btree_place *place)
 {
 	const struct btree *tree = &space->by_start;
 
@@ -182,7 +183,7 @@ static int seek_lengths(const struct freespace *space, uint64_t length, uint64_t
 		length = entry.second < start ? entry.first : entry.first + 1;
 		/* Before more is tried: is there any at all? */
 		if (seeks == 0 && (!seek_fit(space, wanted, start, &place) ||
-			btree_get(&space->by_start, &place).first >= end))
+					  btree_get(&space->by_start, &place).first >= end))
 			return 0;
 	}
 	return -1;
@@ -215,8 +216,8 @@ int freespace_best_fit(struct freespace *space, uint64_t length_blocks, struct e
 	const uint64_t area_end = space->first_block + space->block_count;
 	const uint64_t low = max_u64(range.start_block, space->first_block);
 	const uint64_t room = area_end - min_u64(range.start_block, area_end);
-	const uint64_t high = range.length_blocks > room ? area_end :
-		range.start_block + range.length_blocks;
+	const uint64_t high =
+		range.length_blocks > room ? area_end : range.start_block + range.length_blocks;
 	struct btree_entry found;
 	struct btree_place place;
 	int answer;
@@ -224,8 +225,8 @@ int freespace_best_fit(struct freespace *space, uint64_t length_blocks, struct e
 	assert(length_blocks);
 	if (length_blocks > space->block_count || low >= high)
 		return -ENOSPC;
-	answer = seek_lengths(space, length_blocks, low - space->first_block,
-		high - space->first_block, &found);
+	answer = seek_lengths(
+		space, length_blocks, low - space->first_block, high - space->first_block, &found);
 	if (answer < 0)
 		answer = scan_range(space, length_blocks, low - space->first_block,
 			high - space->first_block, &found);
@@ -238,9 +239,9 @@ int freespace_best_fit(struct freespace *space, uint64_t length_blocks, struct e
 static bool is_inside(const struct freespace *space, struct extent extent)
 {
 	return extent.start_block >= space->first_block &&
-		extent.start_block - space->first_block < space->block_count &&
-		extent.length_blocks <=
-			space->block_count - (extent.start_block - space->first_block);
+	       extent.start_block - space->first_block < space->block_count &&
+	       extent.length_blocks <=
+		       space->block_count - (extent.start_block - space->first_block);
 }
 
 int freespace_take(struct freespace *space, struct extent extent)
@@ -336,9 +337,8 @@ struct extent freespace_largest(const struct freespace *space)
 	if (!length)
 		return (struct extent){ 0 };
 	(void)btree_first_fit(&space->by_start, &place, length);
-	return (struct extent){
-		space->first_block + btree_get(&space->by_start, &place).first, length
-	};
+	return (struct extent){ space->first_block + btree_get(&space->by_start, &place).first,
+		length };
 }
 
 uint64_t freespace_rank(const struct freespace *space, uint64_t block)
@@ -355,7 +355,7 @@ uint64_t freespace_rank(const struct freespace *space, uint64_t block)
 		return 0;
 	entry = btree_get(&space->by_start, &place);
 	return btree_sum_before(&space->by_start, &place) +
-		min_u64(entry.second, wanted - entry.first);
+	       min_u64(entry.second, wanted - entry.first);
 }
 
 uint64_t freespace_select(const struct freespace *space, uint64_t rank)

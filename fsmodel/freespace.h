@@ -26,8 +26,8 @@ void freespace_free(struct freespace *space);
 /* The nearest place at or after goal (a block of the range): at goal itself if enough blocks are
  * free from there on, else at the start of the first later extent that is long enough, else,
  * from the beginning of the range, of the first that is. */
-int freespace_near(struct freespace *space, uint64_t goal, uint64_t length_blocks,
-	struct extent *ret_taken);
+int freespace_near(
+	struct freespace *space, uint64_t goal, uint64_t length_blocks, struct extent *ret_taken);
 
 /* The start of the first extent that is long enough. */
 int freespace_first_fit(struct freespace *space, uint64_t length_blocks, struct extent *ret_taken);

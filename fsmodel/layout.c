@@ -21,8 +21,8 @@ const struct layout_ops *layout_find(const char *name)
 }
 
 /* On a full device every block of a file may lie alone; an append may read one more. */
-size_t layout_requests_max(const struct layout_ops *ops, const struct layout_config *config,
-	uint64_t file_bytes)
+size_t layout_requests_max(
+	const struct layout_ops *ops, const struct layout_config *config, uint64_t file_bytes)
 {
 	assert(ops);
 	return divide_up(file_bytes, config->block_bytes) + config->tail_read;
@@ -62,7 +62,7 @@ static int by_start(const void *a, const void *b)
 	const struct claim *x = a, *y = b;
 
 	return (x->extent.start_block > y->extent.start_block) -
-		(x->extent.start_block < y->extent.start_block);
+	       (x->extent.start_block < y->extent.start_block);
 }
 
 struct owner_text {
@@ -74,13 +74,13 @@ static struct owner_text owner_name(uint64_t owner_slot)
 	struct owner_text name = { "free space" };
 
 	if (owner_slot != LAYOUT_OWNER_FREE)
-		(void)snprintf(name.text, sizeof(name.text), "file %llu",
-			(unsigned long long)owner_slot);
+		(void)snprintf(
+			name.text, sizeof(name.text), "file %llu", (unsigned long long)owner_slot);
 	return name;
 }
 
-static int judge_claims(const struct layout *layout, const struct claims *claims,
-	struct error *error)
+static int judge_claims(
+	const struct layout *layout, const struct claims *claims, struct error *error)
 {
 	const uint64_t area_start = layout->config.first_block;
 	const uint64_t area_end = area_start + layout->config.block_count;
@@ -111,8 +111,10 @@ static int judge_claims(const struct layout *layout, const struct claims *claims
 		return error_set(error, -EUCLEAN, "block %llu is neither owned nor free",
 			(unsigned long long)end);
 	if (owned != layout->used_blocks)
-		return error_set(error, -EUCLEAN, "the layout counts %llu used blocks, owned are "
-			"%llu", (unsigned long long)layout->used_blocks, (unsigned long long)owned);
+		return error_set(error, -EUCLEAN,
+			"the layout counts %llu used blocks, owned are "
+			"%llu",
+			(unsigned long long)layout->used_blocks, (unsigned long long)owned);
 	return 0;
 }
 
@@ -123,8 +125,8 @@ int layout_judge(const struct layout *layout, struct error *error)
 
 	if (result < 0) {
 		free(claims.list);
-		return error_set(error, result, "no memory to judge the layout's %zu extents",
-			claims.count);
+		return error_set(
+			error, result, "no memory to judge the layout's %zu extents", claims.count);
 	}
 	if (claims.count)
 		qsort(claims.list, claims.count, sizeof(*claims.list), by_start);

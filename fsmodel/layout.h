@@ -26,10 +26,10 @@ struct extent {
 struct layout_config {
 	uint64_t first_block;
 	uint64_t block_count;
-	uint32_t block_bytes;       /* 4096 unless the drive's logical block is larger */
-	uint32_t files_max;         /* number of slots */
-	uint64_t span_blocks;       /* the pool's files spread evenly over this much; 0 = packed */
-	uint64_t files_expected;    /* how many files share the span */
+	uint32_t block_bytes;    /* 4096 unless the drive's logical block is larger */
+	uint32_t files_max;      /* number of slots */
+	uint64_t span_blocks;    /* the pool's files spread evenly over this much; 0 = packed */
+	uint64_t files_expected; /* how many files share the span */
 	uint64_t seed;
 	uint64_t request_bytes;     /* cut data to this; 0 = one request per extent */
 	uint64_t max_request_bytes; /* never above this */
@@ -38,8 +38,8 @@ struct layout_config {
 
 /* Owner of an extent as walk tells it. */
 #define LAYOUT_OWNER_FREE UINT64_MAX
-typedef int (*layout_visit_fn)(void *user, struct extent extent, enum request_role role,
-	uint64_t owner_slot);
+typedef int (*layout_visit_fn)(
+	void *user, struct extent extent, enum request_role role, uint64_t owner_slot);
 
 struct layout_ops {
 	const char *name;
@@ -67,7 +67,7 @@ struct layout {
 	struct layout_config config;
 	uint64_t used_blocks;
 	uint64_t peak_blocks;
-	size_t memory_bytes;        /* what the layout and its free space take now */
+	size_t memory_bytes; /* what the layout and its free space take now */
 };
 
 /* Ends with NULL. */
@@ -76,8 +76,8 @@ extern const struct layout_ops *const layouts[];
 const struct layout_ops *layout_find(const char *name);
 
 /* The most requests that one operation can need for files of at most file_bytes. */
-size_t layout_requests_max(const struct layout_ops *ops, const struct layout_config *config,
-	uint64_t file_bytes);
+size_t layout_requests_max(
+	const struct layout_ops *ops, const struct layout_config *config, uint64_t file_bytes);
 
 /* The judge: proves by walk that no two owners share a block, nothing lies outside and
  * owned + free = size. 0, or -EUCLEAN with a sentence that names the first offence. */

@@ -17,18 +17,16 @@
 
 #define POOL_2007(pool_name, text, low, high, files_, transactions_, large)                        \
 	{                                                                                          \
-		.name = (pool_name), .summary = (text),                                            \
-		.size_low_bytes = (low), .size_high_bytes = (high),                                \
-		.files = (files_), .transactions = (transactions_),                                \
+		.name = (pool_name), .summary = (text), .size_low_bytes = (low),                   \
+		.size_high_bytes = (high), .files = (files_), .transactions = (transactions_),     \
 		.transactions_large = (large), .disk_share = SHARE(files_, low, high),             \
 	}
 
 /* The 1997 paper kept PostMark's default sizes; it tells no disk size. */
 #define POOL_DEFAULT_SIZES(pool_name, text, files_, transactions_)                                 \
 	{                                                                                          \
-		.name = (pool_name), .summary = (text),                                            \
-		.size_low_bytes = 500, .size_high_bytes = 10000,                                   \
-		.files = (files_), .transactions = (transactions_),                                \
+		.name = (pool_name), .summary = (text), .size_low_bytes = 500,                     \
+		.size_high_bytes = 10000, .files = (files_), .transactions = (transactions_),      \
 		.transactions_large = (transactions_),                                             \
 	}
 
@@ -58,8 +56,8 @@ const struct named_pool *named_pool_find(const char *name)
 	return NULL;
 }
 
-void named_pool_config(const struct named_pool *pool, enum paper_disk disk,
-	struct postmark_config *ret_config)
+void named_pool_config(
+	const struct named_pool *pool, enum paper_disk disk, struct postmark_config *ret_config)
 {
 	postmark_config_default(ret_config);
 	ret_config->size_low_bytes = pool->size_low_bytes;

@@ -30,7 +30,7 @@ extern const struct named_pool named_pools[];
 const struct named_pool *named_pool_find(const char *name);
 
 /* PostMark's defaults with the pool's sizes, files and transactions. */
-void named_pool_config(const struct named_pool *pool, enum paper_disk disk,
-	struct postmark_config *ret_config);
+void named_pool_config(
+	const struct named_pool *pool, enum paper_disk disk, struct postmark_config *ret_config);
 
 #endif

@@ -17,12 +17,12 @@ struct pool {
 	struct layout *layout;
 	enum pool_stage stage;
 	struct pool_counts counts;
-	uint64_t operations;     /* of the operation clock */
-	uint8_t halves;          /* that a transaction has: 0, 1 or 2 */
+	uint64_t operations; /* of the operation clock */
+	uint8_t halves;      /* that a transaction has: 0, 1 or 2 */
 	struct pair *pairs;
 	uint32_t *free_pairs;
 	uint32_t free_pair_count;
-	uint32_t pair;           /* of the transaction drawn last */
+	uint32_t pair; /* of the transaction drawn last */
 	uint64_t pair_transaction;
 	uint32_t readback_slot;
 };
@@ -63,8 +63,7 @@ static uint32_t pair_of(struct pool *pool, const struct postmark_operation *oper
 }
 
 /* Lays one operation out; -ENOSPC and -ENOENT are counted and the plan stays empty. */
-static int lay_out(struct pool *pool, const struct postmark_operation *operation,
-	struct plan *plan)
+static int lay_out(struct pool *pool, const struct postmark_operation *operation, struct plan *plan)
 {
 	static const enum plan_kind kinds[] = {
 		[POSTMARK_CREATE] = PLAN_CREATE,
@@ -83,8 +82,9 @@ static int lay_out(struct pool *pool, const struct postmark_operation *operation
 	 * creation is 0 (a write 65,536 transactions later would, and is told by its file). */
 	plan->transaction = operation->phase == POSTMARK_TRANSACTIONS ? operation->transaction + 1
 								      : pool->operations;
-	plan->generation = operation->phase == POSTMARK_TRANSACTIONS ?
-				   (uint32_t)(operation->transaction + 1) : 0;
+	plan->generation = operation->phase == POSTMARK_TRANSACTIONS
+				   ? (uint32_t)(operation->transaction + 1)
+				   : 0;
 	switch (operation->kind) {
 	case POSTMARK_CREATE:
 		pool->counts.asked_written_bytes += operation->bytes;
@@ -115,8 +115,7 @@ static int next_of_phase(struct pool *pool, enum postmark_phase phase, struct pl
 {
 	struct postmark_operation operation;
 
-	while (postmark_phase(pool->load) == phase &&
-		postmark_next(pool->load, &operation) == 1) {
+	while (postmark_phase(pool->load) == phase && postmark_next(pool->load, &operation) == 1) {
 		uint32_t pair = pair_of(pool, &operation);
 		int r = 0;
 
@@ -202,15 +201,14 @@ int pool_new(const struct pool_config *config, struct pool **ret_pool, struct er
 	if (!pool)
 		return error_set(error, -ENOMEM, "no memory for the pool");
 	pool->config = *config;
-	pool->halves = (uint8_t)((config->load->bias_read != -1) +
-		(config->load->bias_create != -1));
+	pool->halves =
+		(uint8_t)((config->load->bias_read != -1) + (config->load->bias_create != -1));
 	pool->pairs = calloc(pairs, sizeof(*pool->pairs));
 	pool->free_pairs = calloc(pairs, sizeof(*pool->free_pairs));
 	r = pool->pairs && pool->free_pairs ? postmark_new(config->load, &pool->load) : -ENOMEM;
 	if (r < 0) {
 		pool_free(pool);
-		return error_set(error, r, "no memory for a pool of %d files",
-			config->load->files);
+		return error_set(error, r, "no memory for a pool of %d files", config->load->files);
 	}
 	r = config->layout->format(&config->layout_config, &pool->layout, error);
 	if (r < 0) {
@@ -219,8 +217,8 @@ int pool_new(const struct pool_config *config, struct pool **ret_pool, struct er
 	}
 	pool->source = (struct source){
 		.ops = &pool_source_ops,
-		.requests_per_plan_max = layout_requests_max(config->layout,
-			&config->layout_config, (uint64_t)config->load->size_high_bytes),
+		.requests_per_plan_max = layout_requests_max(config->layout, &config->layout_config,
+			(uint64_t)config->load->size_high_bytes),
 		.request_bytes_max = (uint32_t)min_u64(config->layout_config.max_request_bytes,
 			round_up((uint64_t)config->load->size_high_bytes,
 				config->layout_config.block_bytes)),
@@ -305,8 +303,8 @@ void pool_cleanup(struct pool *pool)
 		if (operation.phase != POSTMARK_CLEANUP || operation.kind != POSTMARK_DELETE)
 			continue;
 		plan_clear(&plan, NULL);
-		(void)pool->layout->ops->remove(pool->layout, operation.slot,
-			operation_time(pool), &plan);
+		(void)pool->layout->ops->remove(
+			pool->layout, operation.slot, operation_time(pool), &plan);
 		assert(!plan.first);
 	}
 }
@@ -349,8 +347,8 @@ static void see_plan(void *user, const struct plan *plan)
 	}
 }
 
-int pool_estimate(const struct pool_config *config, struct pool_estimate *ret_estimate,
-	struct error *error)
+int pool_estimate(
+	const struct pool_config *config, struct pool_estimate *ret_estimate, struct error *error)
 {
 	struct pool_estimate estimate = { .first_byte = UINT64_MAX };
 	struct pool *pool;
@@ -370,8 +368,8 @@ int pool_estimate(const struct pool_config *config, struct pool_estimate *ret_es
 	estimate.counts = pool->counts;
 	estimate.peak_blocks = pool->layout->peak_blocks;
 	estimate.worst_bytes = 2 * (uint64_t)config->load->files *
-		round_up((uint64_t)config->load->size_high_bytes,
-			config->layout_config.block_bytes);
+			       round_up((uint64_t)config->load->size_high_bytes,
+				       config->layout_config.block_bytes);
 	estimate.memory_bytes = pool->layout->memory_bytes + postmark_memory_bytes(config->load);
 	if (r == 0)
 		pool_cleanup(pool);

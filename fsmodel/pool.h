@@ -67,19 +67,19 @@ struct pool_extent {
 /* What a run will do. */
 struct pool_estimate {
 	struct pool_extent creation, transactions;
-	uint64_t first_byte, end_byte;  /* of everything touched */
+	uint64_t first_byte, end_byte; /* of everything touched */
 	uint64_t peak_blocks;
-	uint64_t worst_bytes;           /* 2 N files of the upper bound: what can never be exceeded */
+	uint64_t worst_bytes; /* 2 N files of the upper bound: what can never be exceeded */
 	uint64_t created_first_byte, created_end_byte; /* of the created pool */
-	struct pool_counts counts;      /* of the transactions */
+	struct pool_counts counts;                     /* of the transactions */
 	uint64_t creation_no_space;
 	struct postmark_counts load;
-	size_t memory_bytes;            /* slot table, layout, free space */
-	uint64_t live_files;            /* after creation */
+	size_t memory_bytes; /* slot table, layout, free space */
+	uint64_t live_files; /* after creation */
 };
 
 /* Lays everything out and sends nothing. */
-int pool_estimate(const struct pool_config *config, struct pool_estimate *ret_estimate,
-	struct error *error);
+int pool_estimate(
+	const struct pool_config *config, struct pool_estimate *ret_estimate, struct error *error);
 
 #endif

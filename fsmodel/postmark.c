@@ -41,11 +41,11 @@ struct postmark {
 	gsl_rng *rng;
 	gsl_rng *rng_after_text; /* the text is always the same: restart skips its draws */
 	struct slot *slots;
-	struct place *places;    /* NULL when nothing of it is drawn */
-	uint32_t *weight_ends;   /* running sums of the weights, with two or more locations */
+	struct place *places;  /* NULL when nothing of it is drawn */
+	uint32_t *weight_ends; /* running sums of the weights, with two or more locations */
 	struct slotmap free_slots;
 	uint32_t slot_count;
-	uint32_t cursor;         /* where the next create, or the cleanup, looks first */
+	uint32_t cursor; /* where the next create, or the cleanup, looks first */
 	bool second_half;
 	uint64_t transaction;
 	enum postmark_phase phase;
@@ -183,7 +183,7 @@ static int32_t draw_location(struct postmark *postmark)
 static void create(struct postmark *postmark, struct postmark_operation *operation)
 {
 	const bool cursor_free = postmark->cursor < postmark->slot_count &&
-		slotmap_is_free(&postmark->free_slots, postmark->cursor);
+				 slotmap_is_free(&postmark->free_slots, postmark->cursor);
 	const uint32_t slot =
 		cursor_free ? postmark->cursor : slotmap_lowest(&postmark->free_slots);
 	struct place place;
@@ -222,8 +222,8 @@ static uint32_t pick(struct postmark *postmark)
 	return slot;
 }
 
-static void read_file(struct postmark *postmark, uint32_t slot,
-	struct postmark_operation *operation)
+static void read_file(
+	struct postmark *postmark, uint32_t slot, struct postmark_operation *operation)
 {
 	const uint32_t bytes = postmark->slots[slot].bytes;
 
@@ -251,8 +251,8 @@ static void append(struct postmark *postmark, uint32_t slot, struct postmark_ope
 	operation->bytes = bytes;
 }
 
-static void remove_file(struct postmark *postmark, uint32_t slot,
-	struct postmark_operation *operation)
+static void remove_file(
+	struct postmark *postmark, uint32_t slot, struct postmark_operation *operation)
 {
 	describe(postmark, POSTMARK_DELETE, slot, operation);
 	postmark->counts.live_files--;

@@ -28,14 +28,14 @@ struct postmark_location {
 struct postmark_config {
 	int32_t size_low_bytes;
 	int32_t size_high_bytes;
-	int32_t files;          /* N; the slot table holds 2 N */
+	int32_t files; /* N; the slot table holds 2 N */
 	int32_t transactions;
 	int32_t seed;
 	int32_t subdirectories; /* values > 1 take part in the draws */
 	int32_t read_block_bytes;
 	int32_t write_block_bytes;
-	int32_t bias_read;      /* -1 .. 10 */
-	int32_t bias_create;    /* -1 .. 10 */
+	int32_t bias_read;   /* -1 .. 10 */
+	int32_t bias_create; /* -1 .. 10 */
 	bool buffered;
 	struct postmark_location *locations; /* owned */
 	size_t location_count;
@@ -56,25 +56,25 @@ struct postmark_operation {
 	enum postmark_kind kind;
 	enum postmark_phase phase;
 	bool wasted;
-	uint32_t slot;          /* 0 .. 2 N - 1; not set for a wasted create */
-	uint32_t id;            /* the file's number, from 1, never reused */
-	int32_t location;       /* index of its location, -1 for none */
-	int32_t subdirectory;   /* -1 for none */
-	uint32_t bytes;         /* created, appended or read; for a delete the size it had */
-	uint32_t size_bytes;    /* of the file afterwards (delete: before) */
-	uint64_t transaction;   /* from 0, in POSTMARK_TRANSACTIONS */
+	uint32_t slot;        /* 0 .. 2 N - 1; not set for a wasted create */
+	uint32_t id;          /* the file's number, from 1, never reused */
+	int32_t location;     /* index of its location, -1 for none */
+	int32_t subdirectory; /* -1 for none */
+	uint32_t bytes;       /* created, appended or read; for a delete the size it had */
+	uint32_t size_bytes;  /* of the file afterwards (delete: before) */
+	uint64_t transaction; /* from 0, in POSTMARK_TRANSACTIONS */
 };
 
 struct postmark_counts {
 	uint64_t created, read, appended, deleted;
-	uint64_t created_alone, deleted_alone;   /* in pool creation, in cleanup */
+	uint64_t created_alone, deleted_alone; /* in pool creation, in cleanup */
 	uint64_t wasted_appends, wasted_creates;
-	uint64_t transactions;                   /* whose both halves were drawn */
-	uint64_t read_bytes, written_bytes;      /* exact */
+	uint64_t transactions;                       /* whose both halves were drawn */
+	uint64_t read_bytes, written_bytes;          /* exact */
 	float read_bytes_float, written_bytes_float; /* as PostMark adds them up, binary32 */
 	uint64_t live_files, live_bytes, peak_live_files, peak_live_bytes;
-	uint64_t draws;                          /* numbers consumed */
-	bool pool_emptied;                       /* ended before all transactions */
+	uint64_t draws;    /* numbers consumed */
+	bool pool_emptied; /* ended before all transactions */
 };
 
 struct postmark;

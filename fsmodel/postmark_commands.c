@@ -28,8 +28,8 @@ struct command_word {
 	enum line_effect effect;
 };
 
-static void __attribute__((format(printf, 3, 0))) add_sentence(struct faults *list,
-	const struct origin *origin, const char *format, va_list args)
+static void __attribute__((format(printf, 3, 0)))
+add_sentence(struct faults *list, const struct origin *origin, const char *format, va_list args)
 {
 	char sentence[512];
 
@@ -107,7 +107,8 @@ static bool parse_number(struct session *session, const struct origin *origin,
 	if (value < command->minimum || value > command->maximum) {
 		session_fault(session, origin,
 			"`%s`: PostMark would refuse %lld and go on without it; the value must be "
-			"%d %s", command->word, value, command->minimum,
+			"%d %s",
+			command->word, value, command->minimum,
 			command->maximum == BIAS_MAX ? "to 10" : "or more");
 		return false;
 	}
@@ -143,9 +144,11 @@ static void set_number(struct session *session, const struct origin *origin,
 	int32_t value;
 
 	if (words != 1) {
-		session_fault(session, origin, words ?
-			"`%s` takes one number; PostMark would ignore what follows the first" :
-			"`%s` needs a number; PostMark would keep the old one", command->word);
+		session_fault(session, origin,
+			words ? "`%s` takes one number; PostMark would ignore what follows the "
+			"first"
+			      : "`%s` needs a number; PostMark would keep the old one",
+			command->word);
 		return;
 	}
 	if (!parse_number(session, origin, command, starts[0], lengths[0], &value))
@@ -206,7 +209,8 @@ static void set_size(struct session *session, const struct origin *origin,
 	if (high < low) {
 		session_fault(session, origin,
 			"`set size`: low %d is more than high %d; PostMark would make all files "
-			"%d bytes", low, high, low);
+			"%d bytes",
+			low, high, low);
 		return;
 	}
 	if (postmark_size_high(argument) != high) {
@@ -267,11 +271,11 @@ static void remove_location(struct session *session, const struct origin *origin
 		session_quote(name).text);
 }
 
-static void add_location(struct postmark_config *config, const char *name, size_t length,
-	int32_t weight)
+static void add_location(
+	struct postmark_config *config, const char *name, size_t length, int32_t weight)
 {
-	struct postmark_location *grown = realloc(config->locations,
-		(config->location_count + 1) * sizeof(*config->locations));
+	struct postmark_location *grown = realloc(
+		config->locations, (config->location_count + 1) * sizeof(*config->locations));
 	char *copy = strndup(name, length);
 
 	if (!grown || !copy)
@@ -303,7 +307,8 @@ static void set_location(struct session *session, const struct origin *origin,
 	if (!length || name[0] == BLANK || name[length - 1] == BLANK || strchr(name, '\t')) {
 		session_fault(session, origin,
 			"`set location` takes a path and, after one blank, a weight; PostMark "
-			"would misread '%s'", session_quote(argument ? argument : "").text);
+			"would misread '%s'",
+			session_quote(argument ? argument : "").text);
 		return;
 	}
 	if (blank && !parse_number(session, origin, command, blank + 1, strlen(blank + 1), &weight))
@@ -325,7 +330,8 @@ static void report_setting(struct session *session, const struct origin *run_lin
 	if (!setting->reported)
 		session_fault(session, &origin,
 			"%s is %d: PostMark cannot run 2^30 or more (it would crash at line %u); "
-			"use at most %d", what, value, run_line->line, maximum);
+			"use at most %d",
+			what, value, run_line->line, maximum);
 	setting->reported = true;
 }
 
@@ -387,7 +393,10 @@ static void nothing(struct session *session, const struct origin *origin,
 			session_quote(argument).text);
 }
 
-#define WORD(word_, apply_, ...) { .word = (word_), .apply = (apply_), __VA_ARGS__ }
+#define WORD(word_, apply_, ...)                                                                   \
+	{                                                                                          \
+		.word = (word_), .apply = (apply_), __VA_ARGS__                                    \
+	}
 #define NUMBER(word_, apply_, field, minimum_, maximum_, ...)                                      \
 	WORD(word_, apply_, .offset = offsetof(struct postmark_config, field),                     \
 		.minimum = (minimum_), .maximum = (maximum_), __VA_ARGS__)
@@ -453,8 +462,10 @@ enum line_effect session_line(struct session *session, const struct origin *orig
 	if (line[length] && line[length] != BLANK) {
 		session_fault(session, origin,
 			"'%s': one blank must follow `%s`; PostMark would skip the %s unseen",
-			session_quote(line).text, command->word, line[length] == '\t' ? "tab" :
-			(char[]){ '\'', session_quote(line + length).text[0], '\'', '\0' });
+			session_quote(line).text, command->word,
+			line[length] == '\t' ? "tab"
+					     : (char[]){ '\'', session_quote(line + length).text[0],
+						       '\'', '\0' });
 		session->run_seen |= command->apply == run;
 		return LINE_DONE;
 	}
@@ -466,8 +477,9 @@ enum line_effect session_line(struct session *session, const struct origin *orig
 		return command->effect == LINE_QUIT ? LINE_QUIT : LINE_DONE;
 	if (command->no_effect)
 		session_note(session, origin, "`%s` has no effect without a file system%s",
-			command->word, command->apply == set_location ?
-			", apart from the names and the draws" : "");
+			command->word,
+			command->apply == set_location ? ", apart from the names and the draws"
+						       : "");
 	*ret_load = argument;
 	return command->effect;
 }

@@ -118,13 +118,19 @@ void postmark_config_check(const struct postmark_config *config, struct faults *
 	check_bias("bias read", config->bias_read, faults);
 	check_bias("bias create", config->bias_create, faults);
 	if (config->size_low_bytes > config->size_high_bytes)
-		faults_add(faults, "size low is %d bytes but size high is only %d: low must not "
-			"exceed high", config->size_low_bytes, config->size_high_bytes);
+		faults_add(faults,
+			"size low is %d bytes but size high is only %d: low must not "
+			"exceed high",
+			config->size_low_bytes, config->size_high_bytes);
 	if (config->size_high_bytes > POSTMARK_SIZE_MAX)
-		faults_add(faults, "size high is %d bytes: PostMark cannot run 2^30 bytes or more; "
-			"use at most %d", config->size_high_bytes, POSTMARK_SIZE_MAX);
+		faults_add(faults,
+			"size high is %d bytes: PostMark cannot run 2^30 bytes or more; "
+			"use at most %d",
+			config->size_high_bytes, POSTMARK_SIZE_MAX);
 	if (config->files > POSTMARK_FILES_MAX)
-		faults_add(faults, "number of files is %d: PostMark cannot run 2^30 files or more; "
-			"use at most %d", config->files, POSTMARK_FILES_MAX);
+		faults_add(faults,
+			"number of files is %d: PostMark cannot run 2^30 files or more; "
+			"use at most %d",
+			config->files, POSTMARK_FILES_MAX);
 	check_locations(config, faults);
 }

@@ -132,12 +132,13 @@ static enum line_effect take_line(struct session *session, const struct origin *
 	if (length > POSTMARK_LINE_BYTES_MAX) {
 		session_fault(session, origin,
 			"the line has %zu characters; beyond %d PostMark would take it as "
-			"several", length, POSTMARK_LINE_BYTES_MAX);
+			"several",
+			length, POSTMARK_LINE_BYTES_MAX);
 		return LINE_DONE;
 	}
 	if (memchr(text, '\0', length)) {
-		session_fault(session, origin,
-			"the line holds a NUL byte; PostMark would cut it there");
+		session_fault(
+			session, origin, "the line holds a NUL byte; PostMark would cut it there");
 		return LINE_DONE;
 	}
 	memcpy(ret_line, text, length);
@@ -159,14 +160,14 @@ static void read_text(struct session *session, struct file_stack *stack, const c
 
 		origin.line++;
 		if (stack->lines++ == SESSION_LINES_MAX) {
-			session_fault(session, &origin, "more than %d lines in all",
-				SESSION_LINES_MAX);
+			session_fault(
+				session, &origin, "more than %d lines in all", SESSION_LINES_MAX);
 			return;
 		}
 		if (stack->lines > SESSION_LINES_MAX)
 			return;
-		effect = take_line(session, &origin, text + at, line_length, newline != NULL, line,
-			&path);
+		effect = take_line(
+			session, &origin, text + at, line_length, newline != NULL, line, &path);
 		if (effect == LINE_LOAD)
 			load_file(session, stack, &origin, path);
 		at += line_length + (newline != NULL);

@@ -21,7 +21,7 @@
 struct postmark_runs {
 	struct postmark_config *configs; /* owned, one per run in their order */
 	size_t count;
-	struct faults notes;             /* what is accepted but has no effect here */
+	struct faults notes; /* what is accepted but has no effect here */
 };
 
 /* Adds a copy of the configuration as one more run. Running out of memory is fatal here. */

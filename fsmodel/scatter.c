@@ -22,9 +22,8 @@ static int take(struct bare *bare, uint64_t goal_block, uint64_t wanted, struct 
 		choices = freespace_rank(bare->space, config->first_block + config->span_blocks);
 	if (!choices)
 		choices = freespace_blocks(bare->space);
-	*ret_taken = (struct extent){
-		freespace_select(bare->space, rng_below(&bare->rng, choices)), 1
-	};
+	*ret_taken =
+		(struct extent){ freespace_select(bare->space, rng_below(&bare->rng, choices)), 1 };
 	return freespace_take(bare->space, *ret_taken);
 }
 
@@ -33,8 +32,8 @@ static const struct bare_placement placement = {
 	.take = take,
 };
 
-static int format(const struct layout_config *config, struct layout **ret_layout,
-	struct error *error)
+static int format(
+	const struct layout_config *config, struct layout **ret_layout, struct error *error)
 {
 	return bare_format(config, &scatter_layout, &placement, ret_layout, error);
 }

@@ -112,9 +112,8 @@ static bool needs_identity(const char *target)
 /* A word as a shell takes it: serial numbers may hold blanks. */
 static void print_word(const char *word)
 {
-	if (strspn(word,
-		    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		    "+,-./:=@_") == strlen(word)) {
+	if (strspn(word, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+			 "+,-./:=@_") == strlen(word)) {
 		(void)fputs(word, stdout);
 		return;
 	}

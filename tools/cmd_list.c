@@ -129,7 +129,7 @@ static void add_device(struct report *report, const struct device *device, const
 static bool is_unused_slot(const struct device *device)
 {
 	return device->size_bytes == 0 &&
-		(strcmp(device->transport, "loop") == 0 || strcmp(device->transport, "zram") == 0);
+	       (strcmp(device->transport, "loop") == 0 || strcmp(device->transport, "zram") == 0);
 }
 
 /* Reads the machine into rows. */
@@ -184,9 +184,8 @@ static int list_run(int argc, char **argv)
 		rc = -EINVAL;
 	if (rc < 0) {
 		code = EXIT_USAGE;
-	} else if (rc == 0 &&
-		(gather(&config, report, &error) < 0 ||
-			print(&config, report, document, &error) < 0)) {
+	} else if (rc == 0 && (gather(&config, report, &error) < 0 ||
+				      print(&config, report, document, &error) < 0)) {
 		faults_add(&faults, "%s", error.text);
 		code = EXIT_NOT_POSSIBLE;
 	}

@@ -45,8 +45,10 @@ static void tell(const struct pool_load *load)
 	for (size_t i = 0; i < load->runs.notes.count; i++)
 		(void)fprintf(stderr, "bareplatter: note: %s\n", load->runs.notes.text[i]);
 	if (load->shortened)
-		(void)fprintf(stderr, "bareplatter: note: %s is shortened: %llu of its %llu "
-			"transactions\n", load->name, (unsigned long long)load->transactions,
+		(void)fprintf(stderr,
+			"bareplatter: note: %s is shortened: %llu of its %llu "
+			"transactions\n",
+			load->name, (unsigned long long)load->transactions,
 			(unsigned long long)load->transactions_own);
 }
 
@@ -129,13 +131,15 @@ static int operations_run(int argc, char **argv)
 	unsigned operand_count = 0;
 	int result;
 
-	result = options_parse(&command_operations, argc, argv, &config, NULL, &operand_count,
-		&faults);
+	result = options_parse(
+		&command_operations, argc, argv, &config, NULL, &operand_count, &faults);
 	if (result > 0)
 		return EXIT_DONE;
 	if (config.format != FORMAT_TABLE && !config.count)
-		faults_add(&faults, "--output-format %s needs --count: the operations themselves "
-			"are plain lines", formats[config.format]);
+		faults_add(&faults,
+			"--output-format %s needs --count: the operations themselves "
+			"are plain lines",
+			formats[config.format]);
 	(void)pool_options_load(&config.pool, &load, &faults);
 	if (faults.count > 0)
 		result = fail(argc, argv, &config, &load, &faults, EXIT_USAGE);

@@ -41,8 +41,8 @@ static bool imagine_file(const char *text, struct claim *claim)
 	return true;
 }
 
-static void add_extent(struct json_object *object, const char *key,
-	const struct pool_extent *extent)
+static void add_extent(
+	struct json_object *object, const char *key, const struct pool_extent *extent)
 {
 	struct json_object *of = json_object_new_object();
 
@@ -57,30 +57,33 @@ static struct json_object *plan_json(const struct run_plan *plan)
 	struct json_object *object = json_object_new_object();
 	const struct pool_estimate *estimate = plan->estimates;
 
-	json_object_object_add(object, "area_offset_bytes",
-		json_object_new_uint64(plan->area_offset_bytes));
+	json_object_object_add(
+		object, "area_offset_bytes", json_object_new_uint64(plan->area_offset_bytes));
 	json_object_object_add(object, "area_bytes", json_object_new_uint64(plan->area_bytes));
 	json_object_object_add(object, "memory_bytes", json_object_new_uint64(plan->memory_bytes));
-	json_object_object_add(object, "cell_seconds", plan->time_limit_ns ?
-		report_json_double((double)plan->time_limit_ns / NSEC_PER_SEC) : NULL);
+	json_object_object_add(object, "cell_seconds",
+		plan->time_limit_ns ? report_json_double((double)plan->time_limit_ns / NSEC_PER_SEC)
+				    : NULL);
 	if (!estimate)
 		return object;
 	json_object_object_add(object, "pool", report_json_text(plan->pool_name));
 	json_object_object_add(object, "shortened", json_object_new_boolean(plan->shortened));
 	json_object_object_add(object, "files", json_object_new_int(plan->load.files));
-	json_object_object_add(object, "transactions",
-		json_object_new_int(plan->load.transactions));
-	json_object_object_add(object, "worst_bytes",
-		json_object_new_uint64(estimate->worst_bytes));
+	json_object_object_add(
+		object, "transactions", json_object_new_int(plan->load.transactions));
+	json_object_object_add(
+		object, "worst_bytes", json_object_new_uint64(estimate->worst_bytes));
 	json_object_object_add(object, "peak_bytes",
 		json_object_new_uint64(estimate->peak_blocks * plan->block_bytes));
-	json_object_object_add(object, "first_lba", json_object_new_uint64(
-		estimate->first_byte / plan->claim->target.logical_block_bytes));
-	json_object_object_add(object, "end_lba", json_object_new_uint64(
-		estimate->end_byte / plan->claim->target.logical_block_bytes));
+	json_object_object_add(object, "first_lba",
+		json_object_new_uint64(
+			estimate->first_byte / plan->claim->target.logical_block_bytes));
+	json_object_object_add(object, "end_lba",
+		json_object_new_uint64(
+			estimate->end_byte / plan->claim->target.logical_block_bytes));
 	json_object_object_add(object, "span_bytes", json_object_new_uint64(plan->span_bytes));
-	json_object_object_add(object, "no_space", json_object_new_uint64(
-		estimate->creation_no_space + estimate->counts.no_space));
+	json_object_object_add(object, "no_space",
+		json_object_new_uint64(estimate->creation_no_space + estimate->counts.no_space));
 	add_extent(object, "creation", &estimate->creation);
 	add_extent(object, "cell", &estimate->transactions);
 	return object;
@@ -90,10 +93,9 @@ static struct json_object *cell_json(const struct cell *cell)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "cache",
-		report_json_text(cache_choice_names[cell->cache]));
-	json_object_object_add(object, "layout",
-		cell->layout ? report_json_text(cell->layout->name) : NULL);
+	json_object_object_add(object, "cache", report_json_text(cache_choice_names[cell->cache]));
+	json_object_object_add(
+		object, "layout", cell->layout ? report_json_text(cell->layout->name) : NULL);
 	json_object_object_add(object, "pattern",
 		cell->layout ? NULL : report_json_text(pattern_names[cell->pattern]));
 	json_object_object_add(object, "repeat", json_object_new_uint64(cell->repeat));
@@ -157,12 +159,11 @@ static void print_plan(FILE *stream, const struct run_plan *plan)
 {
 	const struct claim *claim = plan->claim;
 
-	(void)fprintf(stream, "%-22s%s (%llu bytes), identity: %s\n", "target",
-		claim->target.name, (unsigned long long)claim->target.size_bytes,
+	(void)fprintf(stream, "%-22s%s (%llu bytes), identity: %s\n", "target", claim->target.name,
+		(unsigned long long)claim->target.size_bytes,
 		claim->target.kind == TARGET_NULL ? "none" : claim->device.identity);
 	(void)fprintf(stream, "%-22s%llu bytes from byte %llu\n", "area",
-		(unsigned long long)plan->area_bytes,
-		(unsigned long long)plan->area_offset_bytes);
+		(unsigned long long)plan->area_bytes, (unsigned long long)plan->area_offset_bytes);
 	if (plan->is_pattern)
 		(void)fprintf(stream, "%-22s%u bytes\n", "block", plan->block_bytes);
 	else
@@ -178,8 +179,9 @@ static void print_plan(FILE *stream, const struct run_plan *plan)
 	for (size_t i = 0; i < plan->cell_count; i++) {
 		const struct cell *cell = &plan->cells[i];
 
-		(void)fprintf(stream, "  %3zu  cache %s, %s %s, repeat %u, depth %u, host share %llu\n",
-			i + 1, cache_choice_names[cell->cache], cell->layout ? "layout" : "pattern",
+		(void)fprintf(stream,
+			"  %3zu  cache %s, %s %s, repeat %u, depth %u, host share %llu\n", i + 1,
+			cache_choice_names[cell->cache], cell->layout ? "layout" : "pattern",
 			cell->layout ? cell->layout->name : pattern_names[cell->pattern],
 			cell->repeat, cell->depth,
 			(unsigned long long)(plan->options->window - cell->depth));
@@ -201,8 +203,8 @@ static void write_plan(const struct run_plan *plan, struct document *document, F
 	document_write(document, stream);
 }
 
-static int fail(const struct run_options *options, struct document *document,
-	struct output *output, const struct faults *faults, int code)
+static int fail(const struct run_options *options, struct document *document, struct output *output,
+	const struct faults *faults, int code)
 {
 	return document_give_up(document, options->output_format == OUTPUT_JSON, output,
 		&command_plan, faults, code);
@@ -268,7 +270,8 @@ const struct command command_plan = {
 	.name = "plan",
 	.arguments = "TARGET",
 	.summary = "say what a run would do, before anything is written",
-	.description = "Takes the options of run and tells: the bytes at worst, the range of LBAs, "
+	.description =
+		"Takes the options of run and tells: the bytes at worst, the range of LBAs, "
 		"the bytes written, the memory, the time per cell where it is known, and the cells "
 		"in their order (cache, layout or pattern, repeat, depth fastest). What cannot fit "
 		"is refused here. Nothing is opened for writing.",

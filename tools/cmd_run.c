@@ -32,7 +32,7 @@ struct run {
 	struct document *document;
 	struct output output;
 	struct output series;
-	double *rates;        /* of each cell: transactions/s or IOPS */
+	double *rates; /* of each cell: transactions/s or IOPS */
 	size_t cells_played;
 	bool failed;
 	struct error error;
@@ -71,10 +71,9 @@ static void write_series(struct run *run, const struct cell *cell, size_t number
 		(void)fprintf(stream, "%zu,%s,%s,%u,%u,%lld,%lld,%llu,%llu,%llu,%llu,", number,
 			cache_choice_names[cell->cache],
 			cell->layout ? cell->layout->name : pattern_names[cell->pattern],
-			cell->repeat, cell->depth, (long long)row->start_ns,
-			(long long)row->end_ns, (unsigned long long)row->reads,
-			(unsigned long long)row->writes, (unsigned long long)row->read_bytes,
-			(unsigned long long)row->write_bytes);
+			cell->repeat, cell->depth, (long long)row->start_ns, (long long)row->end_ns,
+			(unsigned long long)row->reads, (unsigned long long)row->writes,
+			(unsigned long long)row->read_bytes, (unsigned long long)row->write_bytes);
 		if (row->drive_max_ns < 0)
 			(void)fputs(",,\r\n", stream);
 		else
@@ -86,15 +85,15 @@ static void write_series(struct run *run, const struct cell *cell, size_t number
 static void add_result(struct run *run, const struct cell_result *result, size_t number)
 {
 	uint64_t transfers = run->session.recorder->operations[REQUEST_READ].completed +
-		run->session.recorder->operations[REQUEST_WRITE].completed;
+			     run->session.recorder->operations[REQUEST_WRITE].completed;
 
 	run_report_add(&run->report, &run->session, result);
-	document_add_cell(run->document, report_json_row(run->report.report,
-		report_row_count(run->report.report) - 1));
+	document_add_cell(run->document,
+		report_json_row(run->report.report, report_row_count(run->report.report) - 1));
 	write_series(run, &result->cell, number);
 	run_talk_notes(&run->talk, result, number);
-	run->rates[number - 1] = cell_rate(result->cell.layout ? result->pool.transactions
-		: transfers, result->elapsed_ns);
+	run->rates[number - 1] = cell_rate(
+		result->cell.layout ? result->pool.transactions : transfers, result->elapsed_ns);
 	run->failed |= result->status != CELL_COMPLETE;
 	run->cells_played = number;
 }
@@ -106,23 +105,25 @@ static bool creation_is_sound(struct run *run, const struct cell_result *result)
 
 	if (result->status == CELL_COMPLETE)
 		return true;
-	(void)snprintf(text, sizeof(text), "creating the pool ended as: %s, with %llu requests "
-		"failed", cell_status_names[result->status],
+	(void)snprintf(text, sizeof(text),
+		"creating the pool ended as: %s, with %llu requests "
+		"failed",
+		cell_status_names[result->status],
 		(unsigned long long)recorder_errors(run->session.recorder));
 	add_message(run, SEVERITY_ERROR, text);
 	run->failed = true;
 	return result->status == CELL_FAILED;
 }
 
-static struct json_object *creation_json(const struct cell_result *result,
-	const struct recorder *recorder)
+static struct json_object *creation_json(
+	const struct cell_result *result, const struct recorder *recorder)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "seconds",
-		report_json_double((double)result->elapsed_ns / NSEC_PER_SEC));
-	json_object_object_add(object, "requests",
-		json_object_new_uint64(result->scheduler.requests_dispatched));
+	json_object_object_add(
+		object, "seconds", report_json_double((double)result->elapsed_ns / NSEC_PER_SEC));
+	json_object_object_add(
+		object, "requests", json_object_new_uint64(result->scheduler.requests_dispatched));
 	json_object_object_add(object, "write_bytes",
 		json_object_new_uint64(recorder->operations[REQUEST_WRITE].bytes));
 	json_object_object_add(object, "no_space", json_object_new_uint64(result->pool.no_space));
@@ -180,21 +181,23 @@ static void add_group(struct run *run, struct json_object *groups, size_t first,
 	interval = interval_of(values, count);
 	shown = count >= GROUP_REPEATS_MIN;
 	json_object_object_add(object, "cache", report_json_text(cache_choice_names[cell->cache]));
-	json_object_object_add(object, cell->layout ? "layout" : "pattern", report_json_text(
-		cell->layout ? cell->layout->name : pattern_names[cell->pattern]));
+	json_object_object_add(object, cell->layout ? "layout" : "pattern",
+		report_json_text(cell->layout ? cell->layout->name : pattern_names[cell->pattern]));
 	json_object_object_add(object, "depth", json_object_new_uint64(cell->depth));
 	json_object_object_add(object, "repeats", json_object_new_uint64(count));
 	json_object_object_add(object, "rate_mean_per_s", report_json_double(interval.mean));
-	json_object_object_add(object, "rate_low_per_s",
-		shown ? report_json_double(interval.low) : NULL);
-	json_object_object_add(object, "rate_high_per_s",
-		shown ? report_json_double(interval.high) : NULL);
+	json_object_object_add(
+		object, "rate_low_per_s", shown ? report_json_double(interval.low) : NULL);
+	json_object_object_add(
+		object, "rate_high_per_s", shown ? report_json_double(interval.high) : NULL);
 	(void)json_object_array_add(groups, object);
 	if (text && shown)
-		(void)fprintf(text, "%s %s depth %u: %.1f/s, 95 %% interval %.1f to %.1f "
-			"(%zu repeats)\n", cache_choice_names[cell->cache], cell->layout ?
-			cell->layout->name : pattern_names[cell->pattern], cell->depth,
-			interval.mean, interval.low, interval.high, count);
+		(void)fprintf(text,
+			"%s %s depth %u: %.1f/s, 95 %% interval %.1f to %.1f "
+			"(%zu repeats)\n",
+			cache_choice_names[cell->cache],
+			cell->layout ? cell->layout->name : pattern_names[cell->pattern],
+			cell->depth, interval.mean, interval.low, interval.high, count);
 }
 
 static void add_groups(struct run *run, FILE *text)
@@ -218,8 +221,9 @@ static void write_result(struct run *run)
 			run->options.output ? 0 : report_terminal_width(), false, &run->error);
 	}
 	add_groups(run, table ? stream : NULL);
-	document_set_status(run->document, run_signals_stopped_by() ? STATUS_INTERRUPTED :
-		run->failed || run->error.code ? STATUS_FAILED : STATUS_COMPLETE);
+	document_set_status(run->document, run_signals_stopped_by()         ? STATUS_INTERRUPTED
+					   : run->failed || run->error.code ? STATUS_FAILED
+									    : STATUS_COMPLETE);
 	if (run->error.code)
 		add_message(run, SEVERITY_ERROR, run->error.text);
 	if (run->options.output_format == OUTPUT_JSON)
@@ -267,7 +271,8 @@ static int play_all(struct run *run)
 	for (size_t i = 0; i < run->plan.notes.count; i++)
 		document_message(run->document, SEVERITY_INFO, "%s", run->plan.notes.text[i]);
 	if (run->options.preset == PRESET_DRIVE && !run->plan.writes)
-		add_message(run, SEVERITY_WARNING, "without --write only the reads of the preset "
+		add_message(run, SEVERITY_WARNING,
+			"without --write only the reads of the preset "
 			"are measured");
 	run_signals_install();
 	if (run_session_open(&run->session, &run->plan, &run_signals, &run->error) == 0) {
@@ -344,8 +349,8 @@ static int run_run(int argc, char **argv)
 	int r, code;
 
 	run_options_default(&run.options);
-	r = options_parse(&command_run, argc, argv, &run.options, &run.target, &operands,
-		&run.faults);
+	r = options_parse(
+		&command_run, argc, argv, &run.options, &run.target, &operands, &run.faults);
 	if (r > 0) {
 		options_done(&command_run, &run.options);
 		return EXIT_DONE;
@@ -371,12 +376,14 @@ const struct command command_run = {
 	.name = "run",
 	.arguments = "TARGET",
 	.summary = "play a file pool or a pattern on a bare device",
-	.description = "Maps PostMark's file pool onto the device and plays its transactions with "
+	.description =
+		"Maps PostMark's file pool onto the device and plays its transactions with "
 		"O_DIRECT requests at an exact depth, one cell for each combination of cache mode, "
 		"layout, repeat and depth; or plays a pattern of blocks. The pool is written once "
 		"and its state rewound between cells."
 		"\n\n"
-		"Writing needs the device's identity, as check prints it. Nothing is written in the "
+		"Writing needs the device's identity, as check prints it. Nothing is written in "
+		"the "
 		"first and last MiB. The first SIGINT, SIGTERM or SIGHUP stops sending, waits for "
 		"what is at the drive and reports; a second one leaves at once; SIGUSR1 prints how "
 		"far it is."

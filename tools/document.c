@@ -177,9 +177,9 @@ void document_fail(
 void document_write(struct document *document, FILE *stream)
 {
 	add_text(document->root, "finished", clock_wall_text().text);
-	(void)fputs(json_object_to_json_string_ext(document->root,
-			    JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-				    JSON_C_TO_STRING_NOSLASHESCAPE),
+	(void)fputs(json_object_to_json_string_ext(
+			    document->root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+						    JSON_C_TO_STRING_NOSLASHESCAPE),
 		stream);
 	(void)fputc('\n', stream);
 }

@@ -43,18 +43,17 @@ static void describe_load(const struct run_session *session, const struct cell_r
 		(unsigned long long)mean_bytes(reads), (unsigned long long)mean_bytes(writes));
 }
 
-struct fio_command fio_command(const struct run_session *session,
-	const struct cell_result *result)
+struct fio_command fio_command(const struct run_session *session, const struct cell_result *result)
 {
 	const struct run_plan *plan = session->plan;
 	struct fio_command command;
 	char load[200], limit[80];
-	uint64_t seconds = (uint64_t)divide_up((uint64_t)max_u64((uint64_t)result->elapsed_ns, 1),
-		(uint64_t)NSEC_PER_SEC);
+	uint64_t seconds = (uint64_t)divide_up(
+		(uint64_t)max_u64((uint64_t)result->elapsed_ns, 1), (uint64_t)NSEC_PER_SEC);
 
 	describe_load(session, result, load, sizeof(load));
-	(void)snprintf(limit, sizeof(limit), "--time_based --runtime=%llu",
-		(unsigned long long)seconds);
+	(void)snprintf(
+		limit, sizeof(limit), "--time_based --runtime=%llu", (unsigned long long)seconds);
 	(void)snprintf(command.text, sizeof(command.text),
 		"fio --name=cell --filename=%s --direct=1 --ioengine=%s --iodepth=%u %s "
 		"--offset=%llu --size=%llu --randseed=%llu%s %s",

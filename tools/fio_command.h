@@ -13,7 +13,6 @@ struct fio_command {
 	char text[768];
 };
 
-struct fio_command fio_command(const struct run_session *session,
-	const struct cell_result *result);
+struct fio_command fio_command(const struct run_session *session, const struct cell_result *result);
 
 #endif

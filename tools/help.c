@@ -65,11 +65,10 @@ static const struct section sections[] = {
 		"--discard-contents besides. A disk that is mounted, used as swap, held by another "
 		"program or by LVM, md or device-mapper, or that the system runs on, is refused "
 		"without an override. Nothing is ever asked at a prompt." },
-	{ "FILES",
-		"/sys/block, /run/udev/data\tWhat is known of each device.\n\n"
-		"/proc/self/mountinfo, /proc/swaps\tWhat is in use.\n\n"
-		"FILE.tmp\tThe result while it is written; renamed to FILE (-o FILE) when it is "
-		"whole." },
+	{ "FILES", "/sys/block, /run/udev/data\tWhat is known of each device.\n\n"
+		   "/proc/self/mountinfo, /proc/swaps\tWhat is in use.\n\n"
+		   "FILE.tmp\tThe result while it is written; renamed to FILE (-o FILE) when it is "
+		   "whole." },
 	{ "EXAMPLES",
 		"Which disks are there, and what is each used for:\n\n"
 		"  bareplatter list\n\n"

@@ -77,8 +77,8 @@ static int put_operation(struct writer *writer, const struct postmark_config *co
 	return 0;
 }
 
-static int new_postmark(const struct postmark_config *config, struct postmark **ret_postmark,
-	struct error *error)
+static int new_postmark(
+	const struct postmark_config *config, struct postmark **ret_postmark, struct error *error)
 {
 	if (postmark_new(config, ret_postmark) == 0)
 		return 0;
@@ -86,8 +86,8 @@ static int new_postmark(const struct postmark_config *config, struct postmark **
 		config->files, units_format_size(postmark_memory_bytes(config)).text);
 }
 
-static int print_run(const struct postmark_config *config, struct writer *writer,
-	struct error *error)
+static int print_run(
+	const struct postmark_config *config, struct writer *writer, struct error *error)
 {
 	struct postmark *postmark;
 	struct postmark_operation operation;
@@ -121,8 +121,8 @@ int operations_print(const struct postmark_runs *runs, FILE *stream, struct erro
 	if (result == 0)
 		result = flush(&writer);
 	if (result == -EIO)
-		return error_set(error, -EIO, "the operations cannot be written: %s",
-			strerror(errno));
+		return error_set(
+			error, -EIO, "the operations cannot be written: %s", strerror(errno));
 	return result;
 }
 
@@ -133,11 +133,11 @@ struct operations_megabytes operations_megabytes(float bytes)
 	const float megabytes = bytes / 1048576.0f;
 
 	if (megabytes > 1.0f)
-		(void)snprintf(result.text, sizeof(result.text), "%.2f megabytes",
-			(double)megabytes);
+		(void)snprintf(
+			result.text, sizeof(result.text), "%.2f megabytes", (double)megabytes);
 	else if (kilobytes != 0.0f)
-		(void)snprintf(result.text, sizeof(result.text), "%.2f kilobytes",
-			(double)kilobytes);
+		(void)snprintf(
+			result.text, sizeof(result.text), "%.2f kilobytes", (double)kilobytes);
 	else
 		(void)snprintf(result.text, sizeof(result.text), "%f bytes", (double)bytes);
 	return result;
@@ -199,8 +199,8 @@ static void fill_row(struct report_row *row, const struct postmark_config *confi
 	report_set_text(row, "read_postmark", operations_megabytes(counts->read_bytes_float).text);
 	report_set_double(row, "read_bytes_binary32", (double)counts->read_bytes_float);
 	report_set_u64(row, "write_bytes", counts->written_bytes);
-	report_set_text(row, "write_postmark",
-		operations_megabytes(counts->written_bytes_float).text);
+	report_set_text(
+		row, "write_postmark", operations_megabytes(counts->written_bytes_float).text);
 	report_set_double(row, "write_bytes_binary32", (double)counts->written_bytes_float);
 	report_set_u64(row, "live_files_peak", counts->peak_live_files);
 	report_set_u64(row, "live_bytes_peak", counts->peak_live_bytes);
@@ -208,8 +208,8 @@ static void fill_row(struct report_row *row, const struct postmark_config *confi
 	report_set_bool(row, "pool_emptied", counts->pool_emptied);
 }
 
-int operations_count(const struct postmark_runs *runs, struct report **ret_report,
-	struct error *error)
+int operations_count(
+	const struct postmark_runs *runs, struct report **ret_report, struct error *error)
 {
 	struct report *report = report_new(count_columns, ARRAY_SIZE(count_columns));
 	struct postmark_operation operation;

@@ -22,8 +22,8 @@ int operations_print(const struct postmark_runs *runs, FILE *stream, struct erro
 
 /* Plays every run silently and makes one row per run: how many of everything, in all and by
  * halves, so that read + appended + appends wasted = transactions. -ENOMEM. */
-int operations_count(const struct postmark_runs *runs, struct report **ret_report,
-	struct error *error);
+int operations_count(
+	const struct postmark_runs *runs, struct report **ret_report, struct error *error);
 
 /* Bytes as PostMark's report words them, from its single-precision counter. */
 struct operations_megabytes {

@@ -31,15 +31,15 @@ struct option_choices {
 };
 
 struct option_spec {
-	const char *name;            /* long name without dashes */
-	char letter;                 /* short letter or 0 */
+	const char *name; /* long name without dashes */
+	char letter;      /* short letter or 0 */
 	enum option_type type;
-	size_t offset;               /* of the field in the configuration struct */
-	const char *argument;        /* how the help calls the value; NULL for a flag */
+	size_t offset;        /* of the field in the configuration struct */
+	const char *argument; /* how the help calls the value; NULL for a flag */
 	const char *help;
-	const char *group;           /* heading, only on the first row of a group */
-	const char *const *choices;  /* NULL-ended, for OPTION_CHOICE(S) */
-	uint64_t minimum, maximum;   /* numbers, sizes, ns, list items; maximum 0: none */
+	const char *group;          /* heading, only on the first row of a group */
+	const char *const *choices; /* NULL-ended, for OPTION_CHOICE(S) */
+	uint64_t minimum, maximum;  /* numbers, sizes, ns, list items; maximum 0: none */
 };
 
 /* A verb of the command. */
@@ -48,7 +48,7 @@ struct command {
 	const char *arguments;           /* "TARGET" or "" */
 	const char *summary;             /* one line */
 	const char *description;         /* paragraphs for --help and the man page, parted by empty
-	                                  * lines; one that starts with two blanks is an example */
+					  * lines; one that starts with two blanks is an example */
 	const struct option_spec *specs; /* ended by name == NULL */
 	unsigned operands_min, operands_max;
 	int (*run)(int argc, char **argv); /* argv[0] is the verb; returns the exit code */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int open_in_place(struct output *output, const char *path, const struct stat *status,
-	struct error *error)
+static int open_in_place(
+	struct output *output, const char *path, const struct stat *status, struct error *error)
 {
 	int fd;
 

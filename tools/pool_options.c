@@ -17,15 +17,15 @@ static void fault_pool(const char *name, struct faults *faults)
 	for (const struct named_pool *pool = named_pools; pool->name; pool++) {
 		const size_t used = strlen(names);
 
-		(void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-			pool->name);
+		(void)snprintf(
+			names + used, sizeof(names) - used, "%s%s", used ? ", " : "", pool->name);
 	}
 	faults_add(faults, "--pool: there is no pool '%s'; the pools are %s", name, names);
 }
 
 /* Fills the runs with what is chosen, before any value of its own replaces something. */
-static void load_base(const struct pool_options *options, struct pool_load *load,
-	struct faults *faults)
+static void load_base(
+	const struct pool_options *options, struct pool_load *load, struct faults *faults)
 {
 	struct postmark_config config;
 
@@ -86,12 +86,11 @@ static bool parse_bias(const char *option, const char *text, int32_t *value, str
 	return true;
 }
 
-static void replace_values(const struct pool_options *options, struct pool_load *load,
-	struct faults *faults)
+static void replace_values(
+	const struct pool_options *options, struct pool_load *load, struct faults *faults)
 {
 	int32_t bias_read, bias_create;
-	const bool has_bias_read =
-		parse_bias("bias-read", options->bias_read, &bias_read, faults);
+	const bool has_bias_read = parse_bias("bias-read", options->bias_read, &bias_read, faults);
 	const bool has_bias_create =
 		parse_bias("bias-create", options->bias_create, &bias_create, faults);
 
@@ -118,8 +117,8 @@ static void replace_values(const struct pool_options *options, struct pool_load 
 		load->disk_share = 0;
 }
 
-int pool_options_load(const struct pool_options *options, struct pool_load *ret_load,
-	struct faults *faults)
+int pool_options_load(
+	const struct pool_options *options, struct pool_load *ret_load, struct faults *faults)
 {
 	const size_t faults_before = faults->count;
 	struct pool_load load = { 0 };

@@ -16,10 +16,10 @@
 #define POOL_OPTIONS_DEFAULT "SS"
 
 struct pool_options {
-	const char *pool;          /* NULL: the default */
-	const char *postmark;      /* command file */
-	unsigned paper_disk;       /* enum paper_disk */
-	uint64_t files;            /* this and the following: 0 or NULL = as the base says */
+	const char *pool;     /* NULL: the default */
+	const char *postmark; /* command file */
+	unsigned paper_disk;  /* enum paper_disk */
+	uint64_t files;       /* this and the following: 0 or NULL = as the base says */
 	uint64_t size_low_bytes;
 	uint64_t size_high_bytes;
 	uint64_t transactions;
@@ -31,19 +31,19 @@ struct pool_options {
 
 /* The load that the options ask for. */
 struct pool_load {
-	struct postmark_runs runs; /* at least one; each passes postmark_config_check */
-	const char *name;          /* the pool's, or the command file's path as given */
-	const struct named_pool *pool;   /* NULL for a command file */
-	bool changed;              /* other than the base in more than transactions and seed */
-	bool shortened;            /* some run has fewer transactions than its base */
-	uint64_t transactions_own; /* of the base, all runs together */
-	uint64_t transactions;     /* now, all runs together */
-	double disk_share;         /* of the paper's disk; 0 when not told or not that pool */
+	struct postmark_runs runs;     /* at least one; each passes postmark_config_check */
+	const char *name;              /* the pool's, or the command file's path as given */
+	const struct named_pool *pool; /* NULL for a command file */
+	bool changed;                  /* other than the base in more than transactions and seed */
+	bool shortened;                /* some run has fewer transactions than its base */
+	uint64_t transactions_own;     /* of the base, all runs together */
+	uint64_t transactions;         /* now, all runs together */
+	double disk_share;             /* of the paper's disk; 0 when not told or not that pool */
 };
 
 /* 0, or -EINVAL with every fault. Accepts only *ret_load = {0} or what pool_load_done left. */
-int pool_options_load(const struct pool_options *options, struct pool_load *ret_load,
-	struct faults *faults);
+int pool_options_load(
+	const struct pool_options *options, struct pool_load *ret_load, struct faults *faults);
 void pool_load_done(struct pool_load *load);
 
 extern const char *const pool_paper_disks[];

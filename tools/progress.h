@@ -14,21 +14,21 @@
 #include "engine/base.h"
 
 struct progress_state {
-	unsigned cell, cells;    /* 1 of n; cells 0: not part of a series */
-	const char *phase;       /* create, transactions, flush ... */
-	uint64_t done, total;    /* of the phase; total 0: unknown */
-	const char *unit;        /* what is counted: "transactions", "requests" */
-	double rate_per_s;       /* 0: not known yet */
-	double depth;            /* at the drive; negative: not known */
-	nsec_t left_ns;          /* of the whole run; NSEC_NEVER: unknown */
+	unsigned cell, cells; /* 1 of n; cells 0: not part of a series */
+	const char *phase;    /* create, transactions, flush ... */
+	uint64_t done, total; /* of the phase; total 0: unknown */
+	const char *unit;     /* what is counted: "transactions", "requests" */
+	double rate_per_s;    /* 0: not known yet */
+	double depth;         /* at the drive; negative: not known */
+	nsec_t left_ns;       /* of the whole run; NSEC_NEVER: unknown */
 };
 
 struct progress {
 	FILE *stream;
 	bool terminal, quiet;
-	size_t width;            /* of the terminal; 0: unknown */
-	nsec_t next_ns;          /* when the next line is due */
-	size_t shown;            /* columns of the line that stands there */
+	size_t width;   /* of the terminal; 0: unknown */
+	nsec_t next_ns; /* when the next line is due */
+	size_t shown;   /* columns of the line that stands there */
 };
 
 /* stderr. The width is the terminal's. */

@@ -45,18 +45,18 @@ struct report_value {
 typedef struct units_text report_format_fn(const struct report_value *value);
 
 struct report_column {
-	const char *key;	  /* for machines: JSON path and CSV heading, unit included */
-	const char *label;	  /* for people: the table's heading */
+	const char *key;          /* for machines: JSON path and CSV heading, unit included */
+	const char *label;        /* for people: the table's heading */
 	report_format_fn *format; /* NULL: as it stands */
 	bool in_table;
 	unsigned drop; /* 0: always in the table; else left out when the table would be
 			* too wide, the highest first */
 };
 
-report_format_fn report_format_size;	 /* bytes: 132.8 MiB */
+report_format_fn report_format_size;     /* bytes: 132.8 MiB */
 report_format_fn report_format_duration; /* ns: 1.23 ms */
-report_format_fn report_format_count;	 /* 12.3k */
-report_format_fn report_format_tenths;	 /* 31.9 */
+report_format_fn report_format_count;    /* 12.3k */
+report_format_fn report_format_tenths;   /* 31.9 */
 
 /* The columns are not copied and must outlive the report. Keys are unique. */
 struct report *report_new(const struct report_column *columns, size_t count);

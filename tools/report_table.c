@@ -16,7 +16,7 @@
 static bool shown(const struct report *report, size_t column)
 {
 	return report_column_at(report, column)->label &&
-		(report_is_selected(report) || report_column_at(report, column)->in_table);
+	       (report_is_selected(report) || report_column_at(report, column)->in_table);
 }
 
 static size_t column_width(const struct report *report, size_t column, bool exact)
@@ -82,9 +82,8 @@ static int fill(
 	int rc = 0;
 
 	for (size_t i = 0; i < report_column_count(report); i++)
-		if (use[i] &&
-			!scols_table_new_column(table, report_column_at(report, i)->label, 0,
-				column_flags(report, i)))
+		if (use[i] && !scols_table_new_column(table, report_column_at(report, i)->label, 0,
+				      column_flags(report, i)))
 			return -ENOMEM;
 	for (size_t row = 0; row < report_row_count(report); row++) {
 		struct libscols_line *line = scols_table_new_line(table, NULL);

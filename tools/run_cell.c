@@ -58,9 +58,11 @@ int run_session_open(struct run_session *session, const struct run_plan *plan,
 {
 	const struct run_options *options = plan->options;
 	unsigned depth = plan->depth_max > SIDE_DEPTH ? plan->depth_max : SIDE_DEPTH;
-	uint64_t request_bytes = plan->is_pattern ? plan->block_bytes :
-		min_u64(max_u64(options->max_request_bytes, plan->block_bytes),
-			round_up((uint64_t)plan->load.size_high_bytes, plan->block_bytes));
+	uint64_t request_bytes =
+		plan->is_pattern ? plan->block_bytes
+				 : min_u64(max_u64(options->max_request_bytes, plan->block_bytes),
+					   round_up((uint64_t)plan->load.size_high_bytes,
+						   plan->block_bytes));
 	int r = 0;
 
 	memset(session, 0, sizeof(*session));
@@ -74,7 +76,7 @@ int run_session_open(struct run_session *session, const struct run_plan *plan,
 	if (options->series || plan->time_limit_ns) {
 		session->series = malloc(sizeof(*session->series));
 		if (!session->series || series_init(session->series, options->interval_ns,
-			options->series != NULL) < 0)
+						options->series != NULL) < 0)
 			return error_set(error, -ENOMEM, "no memory for the series");
 	}
 	/* Bodies for nobody: the null engine touches no memory unless stamps are asked for. */
@@ -151,8 +153,8 @@ static int open_backend(const struct run_session *session, unsigned depth,
 	result->submit = config.submit == SUBMIT_SINGLE ? "single" : "batch";
 	result->punts = (*ret_backend)->punts;
 	(void)snprintf(result->engine, sizeof(result->engine), "%s", (*ret_backend)->ops->name);
-	(void)snprintf(result->engine_level, sizeof(result->engine_level), "%s",
-		(*ret_backend)->level);
+	(void)snprintf(
+		result->engine_level, sizeof(result->engine_level), "%s", (*ret_backend)->level);
 	(void)snprintf(result->fallback, sizeof(result->fallback), "%s", why.text);
 	return 0;
 }
@@ -305,8 +307,7 @@ static int play_source(struct run_session *session, const struct play *play,
 	result->workers -= workers < result->workers ? workers : result->workers;
 	judge_status(session, result);
 	result->flush_ns = -1;
-	if (r == 0 && play->flush && !session->lasting_harm &&
-		result->status != CELL_DEVICE_LOST) {
+	if (r == 0 && play->flush && !session->lasting_harm && result->status != CELL_DEVICE_LOST) {
 		result->flush_ns = flush_drive(session, backend, play->depth);
 		if (result->flush_ns < 0 && result->status == CELL_COMPLETE) {
 			faults_add(&result->notes, "the closing flush failed: %s",
@@ -329,8 +330,7 @@ static unsigned side_depth(const struct run_session *session)
 	return session->plan->options->engine == ENGINE_SYNC ? 1 : SIDE_DEPTH;
 }
 
-static int prepare_pool(struct run_session *session, const struct cell *cell,
-	struct error *error)
+static int prepare_pool(struct run_session *session, const struct cell *cell, struct error *error)
 {
 	struct pool_config config;
 
@@ -355,8 +355,8 @@ static bool must_create(const struct run_session *session, const struct cell *ce
 	return (options->verify || options->recreate) && !session->pool_fresh;
 }
 
-int run_create(struct run_session *session, const struct cell *cell,
-	struct cell_result *ret_result, struct error *error)
+int run_create(struct run_session *session, const struct cell *cell, struct cell_result *ret_result,
+	struct error *error)
 {
 	struct play play = { .flush = true };
 	int r;
@@ -386,8 +386,7 @@ int run_create(struct run_session *session, const struct cell *cell,
 }
 
 /* Reads every live file back and adds what is found to the cell's verification. */
-static int read_back(struct run_session *session, struct cell_result *result,
-	struct error *error)
+static int read_back(struct run_session *session, struct cell_result *result, struct error *error)
 {
 	struct cell_result reading = { .verify = result->verify };
 	struct play play = {
@@ -431,8 +430,8 @@ static void judge_verification(struct cell_result *result)
 		}
 }
 
-static int run_pool_cell(struct run_session *session, struct play *play,
-	struct cell_result *result, struct error *error)
+static int run_pool_cell(struct run_session *session, struct play *play, struct cell_result *result,
+	struct error *error)
 {
 	int r = 0;
 

@@ -15,25 +15,25 @@ struct run_session {
 	struct scheduler_signals *signals;
 	struct buffers buffers;
 	struct recorder *recorder;
-	struct series *series;           /* NULL unless --series or a time-ended cell wants it */
-	struct shadow *shadow;           /* only with --verify */
-	uint16_t run;                    /* for the stamps */
+	struct series *series; /* NULL unless --series or a time-ended cell wants it */
+	struct shadow *shadow; /* only with --verify */
+	uint16_t run;          /* for the stamps */
 	struct postmark_config load;
 	struct pool *pool;
 	const struct layout_ops *pool_layout;
 	unsigned pool_repeat;
-	bool pool_fresh;                 /* as creation left it */
-	bool lasting_harm;               /* requests were left at the drive: memory must stay */
-	uint32_t inflight_max;           /* of the cell, sampled at ticks */
+	bool pool_fresh;       /* as creation left it */
+	bool lasting_harm;     /* requests were left at the drive: memory must stay */
+	uint32_t inflight_max; /* of the cell, sampled at ticks */
 	void (*on_tick)(void *user, const struct scheduler_status *status);
 	void *user;
 };
 
 enum cell_status {
 	CELL_COMPLETE,
-	CELL_FAILED,        /* I/O or data errors */
+	CELL_FAILED, /* I/O or data errors */
 	CELL_INTERRUPTED,
-	CELL_ABANDONED,     /* left at once: requests were still at the drive */
+	CELL_ABANDONED, /* left at once: requests were still at the drive */
 	CELL_DEVICE_LOST,
 	CELL_STATUSES
 };
@@ -42,23 +42,23 @@ extern const char *const cell_status_names[];
 struct cell_result {
 	struct cell cell;
 	enum cell_status status;
-	const char *cache_commands;        /* by the commands sent: plain, fua, write+flush ... */
-	const char *submit;                /* batch or single */
+	const char *cache_commands; /* by the commands sent: plain, fua, write+flush ... */
+	const char *submit;         /* batch or single */
 	char engine[16];
 	char engine_level[160];
-	char fallback[512];                /* why --engine auto did not take io_uring */
+	char fallback[512]; /* why --engine auto did not take io_uring */
 	bool punts;
 	struct scheduler_result scheduler;
-	struct pool_counts pool;           /* of the transactions */
-	struct postmark_counts load;       /* of the whole PostMark run, cleanup included */
-	nsec_t elapsed_ns, flush_ns;       /* flush_ns: -1 when none was sent */
-	nsec_t cpu_ns;                     /* user and system, all threads */
-	struct counters counters;          /* of the device, over the cell and its closing flush */
+	struct pool_counts pool;     /* of the transactions */
+	struct postmark_counts load; /* of the whole PostMark run, cleanup included */
+	nsec_t elapsed_ns, flush_ns; /* flush_ns: -1 when none was sent */
+	nsec_t cpu_ns;               /* user and system, all threads */
+	struct counters counters;    /* of the device, over the cell and its closing flush */
 	uint32_t inflight_max;
-	unsigned workers;                  /* io-wq threads seen at the end */
+	unsigned workers; /* io-wq threads seen at the end */
 	struct stamp_report verify;
-	uint64_t readback_files;           /* read back after the cell; 0 without --verify */
-	struct faults notes;               /* sentences for people: what weakens the figures */
+	uint64_t readback_files; /* read back after the cell; 0 without --verify */
+	struct faults notes;     /* sentences for people: what weakens the figures */
 };
 
 int run_session_open(struct run_session *session, const struct run_plan *plan,
@@ -67,8 +67,8 @@ void run_session_close(struct run_session *session);
 
 /* Writes the pool that the cell needs unless it is there already; result as of a cell. Returns 1
  * when something was played, 0 when nothing was needed, -errno. */
-int run_create(struct run_session *session, const struct cell *cell,
-	struct cell_result *ret_result, struct error *error);
+int run_create(struct run_session *session, const struct cell *cell, struct cell_result *ret_result,
+	struct error *error);
 
 /* Plays the cell. I/O errors are in the result; -errno when it could not be played. */
 int run_cell(struct run_session *session, const struct cell *cell, struct cell_result *ret_result,

@@ -65,7 +65,8 @@ static void check_area(struct run_plan *plan, struct faults *faults)
 	plan->area_bytes = limit - plan->area_offset_bytes;
 	end = plan->area_offset_bytes + options->size_bytes;
 	if (options->size_bytes && (end < options->size_bytes || end > limit))
-		faults_add(faults, "--size %llu from offset %llu ends beyond the usable end of %s "
+		faults_add(faults,
+			"--size %llu from offset %llu ends beyond the usable end of %s "
 			"at %llu bytes (the last MiB is never touched)",
 			(unsigned long long)options->size_bytes,
 			(unsigned long long)plan->area_offset_bytes, target->name,
@@ -80,12 +81,14 @@ static void check_queue(struct run_plan *plan, struct faults *faults)
 	const struct backend_ops *engine = backend_find(engine_choice_names[options->engine]);
 
 	for (size_t i = 0; i < options->depth.count; i++)
-		plan->depth_max = options->depth.values[i] > plan->depth_max ?
-			options->depth.values[i] : plan->depth_max;
+		plan->depth_max = options->depth.values[i] > plan->depth_max
+					  ? options->depth.values[i]
+					  : plan->depth_max;
 	if (options->window < plan->depth_max)
-		faults_add(faults, "--window %llu is smaller than --depth %u: the window holds "
-			"those at the drive too", (unsigned long long)options->window,
-			plan->depth_max);
+		faults_add(faults,
+			"--window %llu is smaller than --depth %u: the window holds "
+			"those at the drive too",
+			(unsigned long long)options->window, plan->depth_max);
 	if (engine && plan->depth_max > engine->depth_max)
 		faults_add(faults, "--engine %s holds at most %u request%s, --depth asks for %u",
 			engine->name, engine->depth_max, engine->depth_max == 1 ? "" : "s",
@@ -109,9 +112,10 @@ static void check_pattern(struct run_plan *plan, struct faults *faults)
 			(unsigned long long)options->block_bytes, plan->claim->target.name,
 			logical);
 	plan->block_bytes = (uint32_t)options->block_bytes;
-	plan->time_limit_ns = options->time_ns ? options->time_ns :
-		options->preset == PRESET_DRIVE ? PRESET_TIME_NS :
-		options->count ? 0 : PATTERN_TIME_NS;
+	plan->time_limit_ns = options->time_ns                  ? options->time_ns
+			      : options->preset == PRESET_DRIVE ? PRESET_TIME_NS
+			      : options->count                  ? 0
+								: PATTERN_TIME_NS;
 }
 
 static void parse_scale(struct run_plan *plan, struct faults *faults)
@@ -123,10 +127,12 @@ static void parse_scale(struct run_plan *plan, struct faults *faults)
 	if (!text)
 		return;
 	scale = strtod(text, &end);
-	if (end == text || *end || !(scale > 0) || scale > 1e6 ||
-		scale * plan->load.files < 1 || scale * plan->load.files >= 1 << 30) {
-		faults_add(faults, "--scale '%s' times %d files is no number of files from 1 to "
-			"2^30 - 1", text, plan->load.files);
+	if (end == text || *end || !(scale > 0) || scale > 1e6 || scale * plan->load.files < 1 ||
+		scale * plan->load.files >= 1 << 30) {
+		faults_add(faults,
+			"--scale '%s' times %d files is no number of files from 1 to "
+			"2^30 - 1",
+			text, plan->load.files);
 		return;
 	}
 	plan->load.files = (int32_t)llround(scale * plan->load.files);
@@ -142,16 +148,18 @@ static void parse_request_size(struct run_plan *plan, struct faults *faults)
 	if (units_parse_size(text, &plan->request_bytes, &error) < 0)
 		faults_add(faults, "--request-size: %s", error.text);
 	else if (!plan->request_bytes || plan->request_bytes % plan->block_bytes)
-		faults_add(faults, "--request-size %s is no multiple of the layout's block, "
-			"%u bytes", text, plan->block_bytes);
+		faults_add(faults,
+			"--request-size %s is no multiple of the layout's block, "
+			"%u bytes",
+			text, plan->block_bytes);
 }
 
 /* What the created files take when they lie side by side: sizes are uniform in low .. high - 1,
  * so a file takes its mean size and on average half a block more. */
 static uint64_t dense_bytes(const struct run_plan *plan)
 {
-	uint64_t mean = ((uint64_t)plan->load.size_low_bytes +
-		(uint64_t)plan->load.size_high_bytes) / 2;
+	uint64_t mean =
+		((uint64_t)plan->load.size_low_bytes + (uint64_t)plan->load.size_high_bytes) / 2;
 
 	return (uint64_t)plan->load.files * (mean + plan->block_bytes / 2);
 }
@@ -171,8 +179,8 @@ static void place(struct run_plan *plan, double disk_share, struct faults *fault
 }
 
 /* Which of the load's runs is meant: the only one, or the one that --postmark-run names. */
-static const struct postmark_config *choose_run(const struct run_plan *plan,
-	const struct pool_load *load, struct faults *faults)
+static const struct postmark_config *choose_run(
+	const struct run_plan *plan, const struct pool_load *load, struct faults *faults)
 {
 	uint64_t wanted = plan->options->postmark_run;
 
@@ -273,11 +281,12 @@ static void check_room(const struct run_plan *plan, const struct pool_estimate *
 	uint64_t missing = estimate->creation_no_space + estimate->counts.no_space;
 
 	if (missing && plan->options->when_full == FULL_REFUSE)
-		faults_add(faults, "pool %s does not fit: with layout %s and seed %llu %llu "
+		faults_add(faults,
+			"pool %s does not fit: with layout %s and seed %llu %llu "
 			"operations find no room in the area of %llu bytes; give a larger --size, "
-			"a smaller --scale, or --when-full count", plan->pool_name, layout->name,
-			(unsigned long long)(plan->seed + repeat), (unsigned long long)missing,
-			(unsigned long long)plan->area_bytes);
+			"a smaller --scale, or --when-full count",
+			plan->pool_name, layout->name, (unsigned long long)(plan->seed + repeat),
+			(unsigned long long)missing, (unsigned long long)plan->area_bytes);
 }
 
 static int estimate_all(struct run_plan *plan, struct faults *faults)
@@ -309,8 +318,7 @@ static int estimate_all(struct run_plan *plan, struct faults *faults)
 	return faults->count > before ? -ENOSPC : 0;
 }
 
-const struct pool_estimate *run_plan_estimate(const struct run_plan *plan,
-	const struct cell *cell)
+const struct pool_estimate *run_plan_estimate(const struct run_plan *plan, const struct cell *cell)
 {
 	for (size_t i = 0; cell->layout && i < plan->options->layout.count; i++)
 		if (layout_at(plan, i) == cell->layout)
@@ -364,10 +372,10 @@ static void add_preset_cells(struct run_plan *plan, enum cache_choice cache, boo
 
 		if (writes ? plan->writes : first)
 			add_cells(plan, (struct cell){
-				.cache = writes ? cache : CACHE_AS_IS,
-				.pattern = preset_patterns[i].kind,
-				.read_share = preset_patterns[i].read_share,
-			});
+						.cache = writes ? cache : CACHE_AS_IS,
+						.pattern = preset_patterns[i].kind,
+						.read_share = preset_patterns[i].read_share,
+					});
 	}
 }
 
@@ -377,7 +385,7 @@ static int make_cells(struct run_plan *plan)
 	enum cache_choice caches[3];
 	size_t cache_count = expand_caches(options, caches);
 	size_t most = 3 * ARRAY_SIZE(preset_patterns) * max_u64(options->layout.count, 1) *
-		options->repeat * options->depth.count;
+		      options->repeat * options->depth.count;
 
 	plan->cells = calloc(most, sizeof(*plan->cells));
 	if (!plan->cells)
@@ -386,16 +394,17 @@ static int make_cells(struct run_plan *plan)
 		if (options->preset == PRESET_DRIVE)
 			add_preset_cells(plan, caches[i], i == 0);
 		else if (plan->is_pattern)
-			add_cells(plan, (struct cell){
-				.cache = caches[i],
-				.pattern = (enum pattern_kind)(options->pattern - 1),
-				.read_share = (double)options->read_percent / 100,
-			});
+			add_cells(
+				plan, (struct cell){
+					      .cache = caches[i],
+					      .pattern = (enum pattern_kind)(options->pattern - 1),
+					      .read_share = (double)options->read_percent / 100,
+				      });
 		for (size_t k = 0; !plan->is_pattern && k < options->layout.count; k++)
 			add_cells(plan, (struct cell){
-				.cache = caches[i],
-				.layout = layout_at(plan, k),
-			});
+						.cache = caches[i],
+						.layout = layout_at(plan, k),
+					});
 	}
 	return 0;
 }
@@ -403,12 +412,14 @@ static int make_cells(struct run_plan *plan)
 /* Buffers, requests in flight and the histograms come on top of load and layout. */
 static void add_engine_memory(struct run_plan *plan)
 {
-	uint64_t request_bytes = plan->is_pattern ? plan->block_bytes :
-		min_u64(plan->options->max_request_bytes,
-			round_up((uint64_t)plan->load.size_high_bytes, plan->block_bytes));
+	uint64_t request_bytes = plan->is_pattern
+					 ? plan->block_bytes
+					 : min_u64(plan->options->max_request_bytes,
+						   round_up((uint64_t)plan->load.size_high_bytes,
+							   plan->block_bytes));
 
 	plan->memory_bytes += (plan->writes ? 2 : 1) * plan->depth_max * request_bytes +
-		sizeof(struct recorder) + 17000 * sizeof(struct request);
+			      sizeof(struct recorder) + 17000 * sizeof(struct request);
 }
 
 int run_plan_make(const struct run_options *options, const struct claim *claim,

@@ -12,36 +12,36 @@
 
 /* A run's smallest point: one line of the table. */
 struct cell {
-	enum cache_choice cache;          /* as-is, wb or wt */
-	const struct layout_ops *layout;  /* NULL for patterns */
-	unsigned repeat;                  /* from 0; the seed is seed + repeat */
+	enum cache_choice cache;         /* as-is, wb or wt */
+	const struct layout_ops *layout; /* NULL for patterns */
+	unsigned repeat;                 /* from 0; the seed is seed + repeat */
 	unsigned depth;
-	enum pattern_kind pattern;        /* when layout is NULL */
-	double read_share;                /* of randrw */
+	enum pattern_kind pattern; /* when layout is NULL */
+	double read_share;         /* of randrw */
 };
 
 struct run_plan {
 	const struct run_options *options;
 	const struct claim *claim;
-	bool writes;                      /* any cell or the pool's creation writes */
+	bool writes; /* any cell or the pool's creation writes */
 	bool is_pattern;
 	uint64_t area_offset_bytes, area_bytes;
-	uint32_t block_bytes;             /* of the layout */
-	uint64_t request_bytes;           /* 0: one per extent */
-	uint64_t span_bytes;              /* 0: packed */
+	uint32_t block_bytes;   /* of the layout */
+	uint64_t request_bytes; /* 0: one per extent */
+	uint64_t span_bytes;    /* 0: packed */
 	nsec_t time_limit_ns;
 	unsigned depth_max;
 	uint64_t seed;
-	struct postmark_config load;      /* of repeat 0 */
-	const char *pool_name;            /* "SS", or the command file, or "custom" */
-	bool shortened;                   /* fewer transactions than the pool's own */
+	struct postmark_config load; /* of repeat 0 */
+	const char *pool_name;       /* "SS", or the command file, or "custom" */
+	bool shortened;              /* fewer transactions than the pool's own */
 	uint64_t transactions_own;
-	struct faults notes;              /* what the load asks for and has no effect here */
+	struct faults notes; /* what the load asks for and has no effect here */
 	struct cell *cells;
 	size_t cell_count;
-	struct pool_estimate *estimates;  /* by layout of the list, then repeat */
+	struct pool_estimate *estimates; /* by layout of the list, then repeat */
 	size_t estimate_count;
-	size_t memory_bytes;              /* of the run in all */
+	size_t memory_bytes; /* of the run in all */
 };
 
 /* Whether these options write at all (before a target is opened). */
@@ -58,7 +58,6 @@ void run_plan_pool_config(const struct run_plan *plan, const struct layout_ops *
 	unsigned repeat, struct postmark_config *ret_load, struct pool_config *ret_config);
 
 /* The estimate that belongs to a cell; NULL for patterns. */
-const struct pool_estimate *run_plan_estimate(const struct run_plan *plan,
-	const struct cell *cell);
+const struct pool_estimate *run_plan_estimate(const struct run_plan *plan, const struct cell *cell);
 
 #endif

@@ -60,13 +60,16 @@ static const struct report_column fixed_columns[] = {
 	{ "verify", NULL, NULL, false, 0 },
 	{ "postmark", NULL, NULL, false, 0 },
 	{ "steady", NULL, NULL, false, 0 },
+	{ "drive_time_ns.delete", NULL, NULL, false, 0 }, /* sends nothing: null, not 0 */
+	{ "host_time_ns.delete", NULL, NULL, false, 0 },
 	{ "fio", NULL, NULL, false, 0 },
 	{ "notes", NULL, NULL, false, 0 },
 };
 
 static const struct report_column status_column = { "status", "STATUS", NULL, true, 0 };
 
-static const char *const operation_names[] = { "read", "write", "flush" };
+/* Request operations, then the file operations that write. */
+static const char *const operation_names[] = { "read", "write", "flush", "create", "append" };
 
 struct statistic {
 	const char *name;
@@ -74,8 +77,14 @@ struct statistic {
 };
 
 static const struct statistic statistics[] = {
-	{ "min", 0 }, { "mean", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 },
-	{ "p99_9", 0.999 }, { "max", 0 }, { "count", 0 },
+	{ "min", 0 },
+	{ "mean", 0 },
+	{ "p50", 0.5 },
+	{ "p90", 0.9 },
+	{ "p99", 0.99 },
+	{ "p99_9", 0.999 },
+	{ "max", 0 },
+	{ "count", 0 },
 };
 
 /* The ones of the table: drive time at p50 and p99.9 of reads and writes. */
@@ -104,8 +113,7 @@ static void show_time(struct report_column *column)
 }
 
 /* Hides what a pattern or a single repeat leaves empty. */
-static void choose_columns(const struct run_plan *plan, struct report_column *columns,
-	size_t count)
+static void choose_columns(const struct run_plan *plan, struct report_column *columns, size_t count)
 {
 	static const char *const of_pools[] = { "layout", "transactions_per_s",
 		"transactions_per_s_with_flush" };
@@ -183,13 +191,12 @@ static void set_times(struct report_row *row, const char *time, const char *oper
 		else if (strcmp(statistic->name, "mean") == 0)
 			report_set_double(row, key, histogram_mean(histogram));
 		else
-			report_set_i64(row, key,
-				histogram_percentile(histogram, statistic->share));
+			report_set_i64(row, key, histogram_percentile(histogram, statistic->share));
 	}
 }
 
-static void set_condition(struct report_row *row, const struct run_session *session,
-	const struct cell_result *result)
+static void set_condition(
+	struct report_row *row, const struct run_session *session, const struct cell_result *result)
 {
 	const struct run_plan *plan = session->plan;
 	const struct run_options *options = plan->options;
@@ -210,8 +217,9 @@ static void set_condition(struct report_row *row, const struct run_session *sess
 	if (!cell->layout || plan->request_bytes) {
 		char bytes[32];
 
-		(void)snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)
-			(cell->layout ? plan->request_bytes : plan->block_bytes));
+		(void)snprintf(bytes, sizeof(bytes), "%llu",
+			(unsigned long long)(cell->layout ? plan->request_bytes
+							  : plan->block_bytes));
 		report_set_text(row, "request_size", bytes);
 	} else {
 		report_set_text(row, "request_size", "extent");
@@ -226,8 +234,8 @@ static void set_condition(struct report_row *row, const struct run_session *sess
 	report_set_text(row, "submit", result->submit);
 }
 
-static void set_rates(struct report_row *row, const struct run_session *session,
-	const struct cell_result *result)
+static void set_rates(
+	struct report_row *row, const struct run_session *session, const struct cell_result *result)
 {
 	const struct recorder_operation *reads = &session->recorder->operations[REQUEST_READ];
 	const struct recorder_operation *writes = &session->recorder->operations[REQUEST_WRITE];
@@ -258,8 +266,8 @@ static void set_rates(struct report_row *row, const struct run_session *session,
 	}
 }
 
-static void set_device(struct report_row *row, const struct run_session *session,
-	const struct cell_result *result)
+static void set_device(
+	struct report_row *row, const struct run_session *session, const struct cell_result *result)
 {
 	const struct counters *counters = &result->counters;
 	uint64_t writes = session->recorder->operations[REQUEST_WRITE].completed;
@@ -276,12 +284,12 @@ static void set_device(struct report_row *row, const struct run_session *session
 	report_set_u64(row, "device_write_merges", counters->write_merges);
 	report_set_u64(row, "flushes", counters->flushes);
 	if (writes)
-		report_set_double(row, "flushes_per_write",
-			(double)counters->flushes / (double)writes);
+		report_set_double(
+			row, "flushes_per_write", (double)counters->flushes / (double)writes);
 }
 
-static void set_queue(struct report_row *row, const struct run_session *session,
-	const struct cell_result *result)
+static void set_queue(
+	struct report_row *row, const struct run_session *session, const struct cell_result *result)
 {
 	const struct scheduler_result *scheduler = &result->scheduler;
 	char hash[24];
@@ -329,8 +337,7 @@ static struct json_object *postmark_json(const struct cell_result *result)
 		report_json_double((double)(load->read_bytes_float / 1048576.0f)));
 	json_object_object_add(object, "written_single_precision_megabytes",
 		report_json_double((double)(load->written_bytes_float / 1048576.0f)));
-	json_object_object_add(object, "pool_emptied",
-		json_object_new_boolean(load->pool_emptied));
+	json_object_object_add(object, "pool_emptied", json_object_new_boolean(load->pool_emptied));
 	return object;
 }
 
@@ -352,15 +359,15 @@ static struct json_object *steady_json(const struct series *series)
 	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "reached", json_object_new_boolean(steady.reached));
-	json_object_object_add(object, "rule",
-		report_json_text(steady_rule_text(&steady_rule_default).text));
+	json_object_object_add(
+		object, "rule", report_json_text(steady_rule_text(&steady_rule_default).text));
 	add_u64(object, "rounds", steady.rounds);
-	json_object_object_add(object, "from_ns",
-		steady.reached ? json_object_new_int64(steady.from_ns) : NULL);
-	json_object_object_add(object, "to_ns",
-		steady.reached ? json_object_new_int64(steady.to_ns) : NULL);
-	json_object_object_add(object, "iops",
-		steady.reached ? report_json_double(steady.mean_per_s) : NULL);
+	json_object_object_add(
+		object, "from_ns", steady.reached ? json_object_new_int64(steady.from_ns) : NULL);
+	json_object_object_add(
+		object, "to_ns", steady.reached ? json_object_new_int64(steady.to_ns) : NULL);
+	json_object_object_add(
+		object, "iops", steady.reached ? report_json_double(steady.mean_per_s) : NULL);
 	return object;
 }
 
@@ -382,11 +389,17 @@ void run_report_add(struct run_report *report, const struct run_session *session
 	set_rates(row, session, result);
 	set_device(row, session, result);
 	set_queue(row, session, result);
-	for (size_t op = 0; op < ARRAY_SIZE(operation_names); op++) {
+	for (size_t op = 0; op < REQUEST_OPS; op++) {
 		const struct recorder_operation *of = &session->recorder->operations[op];
 
 		set_times(row, time_names[0], operation_names[op], &of->drive);
 		set_times(row, time_names[1], operation_names[op], &of->host);
+	}
+	for (size_t kind = 0; kind < RECORDER_KINDS && result->cell.layout; kind++) {
+		const struct recorder_kind *of = &session->recorder->kinds[kind];
+
+		set_times(row, time_names[0], operation_names[REQUEST_OPS + kind], &of->drive);
+		set_times(row, time_names[1], operation_names[REQUEST_OPS + kind], &of->host);
 	}
 	if (result->cell.layout)
 		report_set_json(row, "postmark", postmark_json(result));

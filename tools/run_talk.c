@@ -6,8 +6,8 @@
 
 #include "version.h"
 
-void run_talk_start(struct run_talk *talk, struct run_session *session,
-	const struct run_plan *plan, struct document *document)
+void run_talk_start(struct run_talk *talk, struct run_session *session, const struct run_plan *plan,
+	struct document *document)
 {
 	memset(talk, 0, sizeof(*talk));
 	progress_start(&talk->progress, plan->options->quiet);
@@ -24,11 +24,10 @@ void run_talk_say(struct run_talk *talk, const char *text)
 	(void)fprintf(stderr, "bareplatter: %s\n", text);
 }
 
-void run_talk_cell(struct run_talk *talk, const struct run_plan *plan, size_t number,
-	const char *phase)
+void run_talk_cell(
+	struct run_talk *talk, const struct run_plan *plan, size_t number, const char *phase)
 {
-	const struct pool_estimate *estimate =
-		run_plan_estimate(plan, &plan->cells[number - 1]);
+	const struct pool_estimate *estimate = run_plan_estimate(plan, &plan->cells[number - 1]);
 
 	talk->cell = number;
 	talk->cell_started_ns = clock_now(&clock_monotonic);
@@ -55,11 +54,15 @@ static void watch(struct run_talk *talk, const struct scheduler_status *status, 
 		(talk->warned_ns && now_ns - talk->warned_ns < patience_ns))
 		return;
 	talk->warned_ns = now_ns;
-	(void)snprintf(text, sizeof(text), "no answer for %s: the oldest of %u requests at the "
+	(void)snprintf(text, sizeof(text),
+		"no answer for %s: the oldest of %u requests at the "
 		"drive is a %s of %u bytes at LBA %llu (512-byte units); interrupt twice to leave "
-		"at once", units_format_duration(status->oldest_age_ns).text, status->at_drive,
-		oldest->op == REQUEST_READ ? "read" : oldest->op == REQUEST_WRITE ? "write" :
-		"flush", oldest->length_bytes, (unsigned long long)(oldest->offset_bytes / 512));
+		"at once",
+		units_format_duration(status->oldest_age_ns).text, status->at_drive,
+		oldest->op == REQUEST_READ    ? "read"
+		: oldest->op == REQUEST_WRITE ? "write"
+					      : "flush",
+		oldest->length_bytes, (unsigned long long)(oldest->offset_bytes / 512));
 	document_message(talk->document, SEVERITY_WARNING, "%s", text);
 	run_talk_say(talk, text);
 }
@@ -74,8 +77,8 @@ static nsec_t time_left(const struct run_talk *talk, nsec_t now_ns)
 	if (talk->plan->time_limit_ns)
 		cell_ns = talk->plan->time_limit_ns;
 	else if (state->total && state->done && strcmp(state->phase, "create") != 0)
-		cell_ns = (nsec_t)((double)(now_ns - talk->cell_started_ns) *
-			(double)state->total / (double)state->done);
+		cell_ns = (nsec_t)((double)(now_ns - talk->cell_started_ns) * (double)state->total /
+				   (double)state->done);
 	else
 		return NSEC_NEVER;
 	left_ns = cell_ns - (now_ns - talk->cell_started_ns);
@@ -109,11 +112,12 @@ void run_talk_notes(struct run_talk *talk, const struct cell_result *result, siz
 		const char *note = result->notes.text[i];
 		size_t k = 0;
 
-		document_message(talk->document, result->status == CELL_COMPLETE ?
-			SEVERITY_WARNING : SEVERITY_ERROR, "cell %zu: %s", number, note);
-		while (k < talk->notes.count && (kind_length(talk->notes.text[k]) !=
-			kind_length(note) || strncmp(talk->notes.text[k], note,
-			kind_length(note)) != 0))
+		document_message(talk->document,
+			result->status == CELL_COMPLETE ? SEVERITY_WARNING : SEVERITY_ERROR,
+			"cell %zu: %s", number, note);
+		while (k < talk->notes.count &&
+			(kind_length(talk->notes.text[k]) != kind_length(note) ||
+				strncmp(talk->notes.text[k], note, kind_length(note)) != 0))
 			k++;
 		if (k == talk->notes.count)
 			faults_add(&talk->notes, "%s", note);
@@ -142,9 +146,10 @@ void run_talk_heading(FILE *stream, const struct run_plan *plan)
 		(void)fprintf(stream, "blocks of %s, seed %llu\n",
 			units_format_size(plan->block_bytes).text, (unsigned long long)plan->seed);
 	else
-		(void)fprintf(stream, "pool %s: %d files of %d-%d bytes, %d transactions%s, "
-			"seed %llu\n", plan->pool_name, plan->load.files,
-			plan->load.size_low_bytes, plan->load.size_high_bytes,
-			plan->load.transactions, plan->shortened ? " (SHORTENED)" : "",
-			(unsigned long long)plan->seed);
+		(void)fprintf(stream,
+			"pool %s: %d files of %d-%d bytes, %d transactions%s, "
+			"seed %llu\n",
+			plan->pool_name, plan->load.files, plan->load.size_low_bytes,
+			plan->load.size_high_bytes, plan->load.transactions,
+			plan->shortened ? " (SHORTENED)" : "", (unsigned long long)plan->seed);
 }

@@ -18,20 +18,20 @@ struct run_talk {
 	struct document *document;
 	nsec_t started_ns, cell_started_ns;
 	size_t cell;
-	nsec_t warned_ns;         /* when the watchdog spoke last; 0: not yet */
-	struct faults notes;      /* first sentence of each kind */
-	size_t note_cells[64];    /* how many cells had that kind */
+	nsec_t warned_ns;      /* when the watchdog spoke last; 0: not yet */
+	struct faults notes;   /* first sentence of each kind */
+	size_t note_cells[64]; /* how many cells had that kind */
 };
 
-void run_talk_start(struct run_talk *talk, struct run_session *session,
-	const struct run_plan *plan, struct document *document);
+void run_talk_start(struct run_talk *talk, struct run_session *session, const struct run_plan *plan,
+	struct document *document);
 
 /* A line at once, outside the progress line. */
 void run_talk_say(struct run_talk *talk, const char *text);
 
 /* Cell `number` (from 1) of the plan enters a phase. */
-void run_talk_cell(struct run_talk *talk, const struct run_plan *plan, size_t number,
-	const char *phase);
+void run_talk_cell(
+	struct run_talk *talk, const struct run_plan *plan, size_t number, const char *phase);
 
 /* For run_session.on_tick. */
 void run_talk_tick(void *user, const struct scheduler_status *status);

@@ -67,8 +67,8 @@ static bool next_round(const struct steady_rule *rule, const struct series_row *
 	return false;
 }
 
-struct steady steady_judge(const struct steady_rule *rule, const struct series_row *rows,
-	size_t count)
+struct steady steady_judge(
+	const struct steady_rule *rule, const struct series_row *rows, size_t count)
 {
 	struct steady steady = { 0 };
 	struct round window[ROUNDS_MAX];
@@ -80,7 +80,8 @@ struct steady steady_judge(const struct steady_rule *rule, const struct series_r
 			for (unsigned i = 1; i < rule->rounds; i++)
 				window[i - 1] = window[i];
 		if (!next_round(rule, rows, count, &position,
-			    &window[steady.rounds < rule->rounds ? steady.rounds : rule->rounds - 1]))
+			    &window[steady.rounds < rule->rounds ? steady.rounds
+								 : rule->rounds - 1]))
 			break;
 		steady.rounds++;
 		if (steady.rounds >= rule->rounds)
@@ -101,8 +102,8 @@ struct steady_text steady_rule_text(const struct steady_rule *rule)
 
 	(void)snprintf(text.text, sizeof(text.text),
 		"%u rounds of at least %lld s and %llu operations: range within %.0f %% of the "
-		"mean, slope within %.0f %%", rule->rounds,
-		(long long)(rule->round_ns / NSEC_PER_SEC),
+		"mean, slope within %.0f %%",
+		rule->rounds, (long long)(rule->round_ns / NSEC_PER_SEC),
 		(unsigned long long)rule->round_operations, rule->range_share * 100,
 		rule->slope_share * 100);
 	return text;

@@ -20,15 +20,15 @@ struct steady_rule {
 
 struct steady {
 	bool reached;
-	nsec_t from_ns, to_ns;     /* of the rounds that fulfil the rule first */
-	double mean_per_s;         /* over them */
-	unsigned rounds;           /* that the series gave */
+	nsec_t from_ns, to_ns; /* of the rounds that fulfil the rule first */
+	double mean_per_s;     /* over them */
+	unsigned rounds;       /* that the series gave */
 };
 
 extern const struct steady_rule steady_rule_default;
 
-struct steady steady_judge(const struct steady_rule *rule, const struct series_row *rows,
-	size_t count);
+struct steady steady_judge(
+	const struct steady_rule *rule, const struct series_row *rows, size_t count);
 
 /* The rule as a sentence part, for results. */
 struct steady_text {

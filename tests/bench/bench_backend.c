@@ -29,7 +29,7 @@ static double cpu_seconds(void)
 
 	(void)getrusage(RUSAGE_SELF, &usage);
 	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 /* The completed ones are sent again at other places. */
@@ -56,11 +56,14 @@ static int play(struct backend *backend, unsigned depth, uint64_t blocks, nsec_t
 	return 0;
 }
 
-static int run(const struct backend_ops *ops, unsigned depth, double seconds, int fd,
-	const char *name)
+static int run(
+	const struct backend_ops *ops, unsigned depth, double seconds, int fd, const char *name)
 {
-	struct target target = { .kind = TARGET_BLOCK, .fd = fd, .name = name,
-		.logical_block_bytes = 512, .size_bytes = (uint64_t)lseek(fd, 0, SEEK_END) };
+	struct target target = { .kind = TARGET_BLOCK,
+		.fd = fd,
+		.name = name,
+		.logical_block_bytes = 512,
+		.size_bytes = (uint64_t)lseek(fd, 0, SEEK_END) };
 	struct backend_config config = { .target = &target, .depth = depth };
 	struct backend *backend;
 	struct buffers buffers;
@@ -76,8 +79,10 @@ static int run(const struct backend_ops *ops, unsigned depth, double seconds, in
 	if (ops->open(&config, &backend, &error) < 0)
 		return fprintf(stderr, "%s\n", error.text), 1;
 	for (unsigned i = 0; i < depth; i++) {
-		requests[i] = (struct request){ .op = REQUEST_READ, .slot = i,
-			.result = BLOCK_BYTES, .length_bytes = BLOCK_BYTES,
+		requests[i] = (struct request){ .op = REQUEST_READ,
+			.slot = i,
+			.result = BLOCK_BYTES,
+			.length_bytes = BLOCK_BYTES,
 			.buffer = buffers_area(&buffers, i, false) };
 		batch[i] = &requests[i];
 	}

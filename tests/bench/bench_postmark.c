@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 		ratio[pair] = (double)(played - start) / (double)(drawn - played);
 	}
 	printf("%s: %llu operations, %.1f draws each: %.1f ns an operation, %.2f x its bare draws "
-		"(median of %d, checksum %lu)\n", pool->name, (unsigned long long)operations,
+	       "(median of %d, checksum %lu)\n",
+		pool->name, (unsigned long long)operations,
 		(double)(postmark_counts(postmark)->draws - draws_before) / (double)operations,
 		median(operation_ns), median(ratio), PAIRS, sum);
 	postmark_free(postmark);

@@ -88,8 +88,8 @@ int main(void)
 	printf("stamp_fill 4 KiB:         %.1f ns, %.2f x copy\n", time_fill(), time_fill() / copy);
 	printf("shadow_write 4 KiB:       %.1f ns\n", time_shadow(shadow, false));
 	for (unsigned i = 0; i < SLOTS; i++)
-		stamp_fill(buffers_area(&buffers, i, true), BLOCK_BYTES,
-			(uint64_t)i * BLOCK_BYTES, 1, 1, 1);
+		stamp_fill(buffers_area(&buffers, i, true), BLOCK_BYTES, (uint64_t)i * BLOCK_BYTES,
+			1, 1, 1);
 	printf("shadow_verify 4 KiB:      %.1f ns\n", time_shadow(shadow, true));
 	shadow_free(shadow);
 	buffers_close(&buffers);

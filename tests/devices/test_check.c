@@ -75,8 +75,8 @@ static void test_root_on_a_partition_through_dm(void **state)
 	assert_finding(REASON_CONTENTS, false, "partition table: gpt");
 	assert_finding(REASON_CONTENTS, false, "LVM2_member in partition 3 (as udev recorded it)");
 	/* Both the name given and the node that it means. */
-	assert_finding(REASON_SYSTEM_DISK, true,
-		"/dev/disk/by-id/wwn-0x5000c500a0000002 (/dev/sdb)");
+	assert_finding(
+		REASON_SYSTEM_DISK, true, "/dev/disk/by-id/wwn-0x5000c500a0000002 (/dev/sdb)");
 	check_result_done(&result);
 	/* Another partition of that disk, and the volume itself. */
 	look("sdb1");
@@ -230,8 +230,8 @@ static void test_members_of_a_mounted_btrfs(void **state)
 	check_result_done(&result);
 	sysroot_done(&machine);
 	sysroot_open(&machine, SOURCE_DIR, "server");
-	sysroot_write(&machine, "proc/self/mountinfo",
-		"22 1 0:33 /@ / rw - btrfs /dev/sda rw\n", 38);
+	sysroot_write(
+		&machine, "proc/self/mountinfo", "22 1 0:33 /@ / rw - btrfs /dev/sda rw\n", 38);
 	look("sda");
 	assert_finding(REASON_MOUNTED, true, "sda is mounted on / (btrfs)");
 	assert_finding(REASON_SYSTEM_DISK, true, "is the system's disk sda");
@@ -300,12 +300,13 @@ static void test_mountinfo_lines(void **state)
 
 	(void)state;
 	mounts_parse(&mounts, "", 0, "");
-	mounts_parse(&mounts,
-		"garbage\n36 35\n36 35 x:y / /p rw - ext4 a b\n36 35 8:1 / /p rw\n", 0, "");
+	mounts_parse(&mounts, "garbage\n36 35\n36 35 x:y / /p rw - ext4 a b\n36 35 8:1 / /p rw\n",
+		0, "");
 	assert_int_equal(mounts.count, 0);
 	mounts_parse(&mounts,
 		"36 35 8:1 / /a\\040b rw shared:1 master:2 - fuse.x src\\134y rw\n"
-		"37 35 8:2 / /a rw - ext4 /dev/sda2 rw", 0, "");
+		"37 35 8:2 / /a rw - ext4 /dev/sda2 rw",
+		0, "");
 	assert_int_equal(mounts.count, 2);
 	assert_string_equal(mounts.mounts[0].point, "/a b");
 	assert_string_equal(mounts.mounts[0].source, "src\\y");

@@ -21,8 +21,8 @@ static int make_folder(void **state)
 	const char *base = getenv("TMPDIR");
 
 	(void)state;
-	(void)snprintf(folder, sizeof(folder), "%s/claim-XXXXXX",
-		base && base[0] ? base : "/var/tmp");
+	(void)snprintf(
+		folder, sizeof(folder), "%s/claim-XXXXXX", base && base[0] ? base : "/var/tmp");
 	return mkdtemp(folder) ? 0 : -1;
 }
 
@@ -41,8 +41,8 @@ static int claim(const char *text, bool write, const char *identity, struct clai
 }
 
 /* Claims what must be refused, with the code and a sentence that has the text in it. */
-static void expect_refusal(const char *target, bool write, const char *identity, int code,
-	const char *text)
+static void expect_refusal(
+	const char *target, bool write, const char *identity, int code, const char *text)
 {
 	_cleanup_faults_ struct faults faults = { 0 };
 	struct claim *made = NULL;
@@ -89,8 +89,8 @@ static void test_texts(void **state)
 		enum target_kind kind;
 		char path[256];
 		uint64_t size_bytes;
-		const int code = claim_parse(
-			cases[i].text, &kind, path, sizeof(path), &size_bytes, &error);
+		const int code =
+			claim_parse(cases[i].text, &kind, path, sizeof(path), &size_bytes, &error);
 
 		if (code != cases[i].code)
 			fail_msg("\"%s\": %d %s", cases[i].text, code, error.text);

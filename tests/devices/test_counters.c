@@ -14,8 +14,8 @@ static void test_fields(void **state)
 	struct counters counters;
 
 	(void)state;
-	assert_true(counters_parse("100 10 800 50 200 20 1600 70 3 100 120 1 2 3 4 9 30", "1 2",
-		&counters));
+	assert_true(counters_parse(
+		"100 10 800 50 200 20 1600 70 3 100 120 1 2 3 4 9 30", "1 2", &counters));
 	assert_int_equal(counters.reads, 100);
 	assert_int_equal(counters.read_merges, 10);
 	assert_int_equal(counters.read_sectors, 800);

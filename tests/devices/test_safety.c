@@ -5,6 +5,7 @@
  */
 #include "devices/claim.h"
 #include "devices/sysfs.h"
+#include "tests/support/check.h"
 #include "tests/support/labels.h"
 #include "tests/support/loop.h"
 #include "tests/support/require.h"
@@ -13,9 +14,7 @@
 #include <linux/blkpg.h>
 #include <linux/loop.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +28,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define DISK_BYTES LABELS_GPT_DISK_BYTES
 
 static struct check_result result;
@@ -43,8 +40,8 @@ static void look(const char *name)
 		fail_msg("%s: %s", name, error.text);
 }
 
-static bool says(const struct check_finding *list, size_t count, enum check_reason reason,
-	const char *text)
+static bool says(
+	const struct check_finding *list, size_t count, enum check_reason reason, const char *text)
 {
 	for (size_t i = 0; i < count; i++)
 		if (list[i].reason == reason && strstr(list[i].text, text))
@@ -109,10 +106,12 @@ static void run(const char *program, const char *first, const char *second)
 /* A kernel without a parser for the table is told about the partition. */
 static void ensure_partition(const struct loop *loop, int number, char *ret_node, size_t size)
 {
-	struct blkpg_partition partition = { .start = 8 * (long long)MIB,
-		.length = 16 * (long long)MIB, .pno = number };
-	struct blkpg_ioctl_arg argument = { .op = BLKPG_ADD_PARTITION,
-		.datalen = sizeof(partition), .data = &partition };
+	struct blkpg_partition partition = {
+		.start = 8 * (long long)MIB, .length = 16 * (long long)MIB, .pno = number
+	};
+	struct blkpg_ioctl_arg argument = {
+		.op = BLKPG_ADD_PARTITION, .datalen = sizeof(partition), .data = &partition
+	};
 
 	(void)snprintf(ret_node, size, "%sp%d", loop->node, number);
 	if (access(ret_node, F_OK) < 0) {
@@ -442,8 +441,8 @@ static void test_replaced_behind_the_name(void **state)
 	/* The identity of what was there before does not open what is there now. */
 	loop_detach(&first);
 	loop_attach(&second, 0, 0);
-	request = (struct claim_request){ .text = second.node, .write = true,
-		.identity = identity };
+	request =
+		(struct claim_request){ .text = second.node, .write = true, .identity = identity };
 	assert_int_equal(claim_open(&request, &claim, &faults), -EPERM);
 	assert_non_null(strstr(faults.text[0], "does not match"));
 
@@ -594,7 +593,7 @@ int main(void)
 	require("loop", loop_is_possible());
 	/* Mounts of a failing test end with the program, because they are in its own namespace. */
 	require("unshare", unshare(CLONE_NEWNS) == 0 &&
-		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+				   mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
 	(void)atexit(stop_swapping);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

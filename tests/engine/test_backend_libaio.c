@@ -43,8 +43,11 @@ static int set_up(void **state)
 			return -1;
 	}
 	(void)close(fd);
-	target = (struct target){ .kind = TARGET_FILE, .name = scratch, .logical_block_bytes = 512,
-		.size_bytes = DEPTH * BLOCK_BYTES, .fd = open(scratch, O_RDONLY | O_DIRECT) };
+	target = (struct target){ .kind = TARGET_FILE,
+		.name = scratch,
+		.logical_block_bytes = 512,
+		.size_bytes = DEPTH * BLOCK_BYTES,
+		.fd = open(scratch, O_RDONLY | O_DIRECT) };
 	real = backend_libaio_calls;
 	if (target.fd < 0)
 		return -1;
@@ -73,8 +76,12 @@ static int restore(void **state)
 
 static struct backend *open_backend(enum backend_submit submit)
 {
-	struct backend_config config = { .target = &target, .depth = DEPTH, .flushes = FLUSHES,
-		.submit = submit, .buffers = buffers.memory, .buffers_bytes = buffers.bytes };
+	struct backend_config config = { .target = &target,
+		.depth = DEPTH,
+		.flushes = FLUSHES,
+		.submit = submit,
+		.buffers = buffers.memory,
+		.buffers_bytes = buffers.bytes };
 	struct backend *backend;
 	struct error error = { 0 };
 
@@ -96,7 +103,8 @@ static void read_all(struct backend *backend)
 
 		requests[i] = (struct request){ .op = flush ? REQUEST_FLUSH : REQUEST_READ,
 			.offset_bytes = flush ? 0 : (uint64_t)block * BLOCK_BYTES,
-			.length_bytes = flush ? 0 : BLOCK_BYTES, .slot = i,
+			.length_bytes = flush ? 0 : BLOCK_BYTES,
+			.slot = i,
 			.buffer = flush ? NULL : buffers_area(&buffers, i, false) };
 		batch[i] = &requests[i];
 	}
@@ -202,8 +210,9 @@ static int submit_never(struct io_context *context, long count, struct iocb *blo
 static void test_lasting_refusal_is_a_result(void **state)
 {
 	struct backend *backend = open_backend(SUBMIT_BATCH);
-	struct request request = { .op = REQUEST_READ, .length_bytes = BLOCK_BYTES,
-		.buffer = buffers.memory };
+	struct request request = {
+		.op = REQUEST_READ, .length_bytes = BLOCK_BYTES, .buffer = buffers.memory
+	};
 	struct request *batch = &request, *done[4];
 
 	(void)state;

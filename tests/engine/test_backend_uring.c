@@ -50,8 +50,11 @@ static int set_up(void **state)
 			return -1;
 	}
 	(void)close(fd);
-	target = (struct target){ .kind = TARGET_FILE, .name = scratch, .logical_block_bytes = 512,
-		.size_bytes = DEPTH * BLOCK_BYTES, .fd = open(scratch, O_RDONLY | O_DIRECT) };
+	target = (struct target){ .kind = TARGET_FILE,
+		.name = scratch,
+		.logical_block_bytes = 512,
+		.size_bytes = DEPTH * BLOCK_BYTES,
+		.fd = open(scratch, O_RDONLY | O_DIRECT) };
 	real = backend_uring_calls;
 	if (target.fd < 0)
 		return -1;
@@ -80,8 +83,11 @@ static int restore(void **state)
 
 static struct backend_config make_config(enum backend_submit submit)
 {
-	return (struct backend_config){ .target = &target, .depth = DEPTH, .submit = submit,
-		.buffers = buffers.memory, .buffers_bytes = buffers.bytes };
+	return (struct backend_config){ .target = &target,
+		.depth = DEPTH,
+		.submit = submit,
+		.buffers = buffers.memory,
+		.buffers_bytes = buffers.bytes };
 }
 
 static struct backend *open_backend(enum backend_submit submit)
@@ -105,7 +111,8 @@ static unsigned read_all(struct backend *backend)
 		unsigned count = 0;
 
 		for (unsigned i = 0; i < DEPTH; i++) {
-			requests[i] = (struct request){ .op = REQUEST_READ, .slot = i,
+			requests[i] = (struct request){ .op = REQUEST_READ,
+				.slot = i,
 				.offset_bytes = (uint64_t)i * BLOCK_BYTES,
 				.length_bytes = BLOCK_BYTES,
 				.buffer = buffers_area(&buffers, i, false) };
@@ -121,8 +128,8 @@ static unsigned read_all(struct backend *backend)
 			waits++;
 			for (int i = 0; i < ret; i++, count++)
 				wrong += done[i]->result != (int)BLOCK_BYTES ||
-					((unsigned char *)done[i]->buffer)[BLOCK_BYTES - 1] !=
-						done[i]->slot + 1;
+					 ((unsigned char *)done[i]->buffer)[BLOCK_BYTES - 1] !=
+						 done[i]->slot + 1;
 		}
 	}
 	return wrong;
@@ -337,22 +344,16 @@ static void test_refusals_are_told_apart(void **state)
 			{ "kernel.io_uring_disabled = 1", "as root" } },
 		{ -EPERM, { 2, true, 0, "6.12.0" },
 			{ "kernel.io_uring_disabled = 2", "set it to 0" } },
-		{ -EPERM, { 0, true, 0, "6.12.0" },
-			{ "seccomp filter", "--security-opt" } },
-		{ -EPERM, { -1, true, 0, "6.1.0" },
-			{ "seccomp filter", "--engine libaio" } },
-		{ -EACCES, { 0, false, 0, "6.12.0" },
-			{ "security module", "--engine libaio" } },
+		{ -EPERM, { 0, true, 0, "6.12.0" }, { "seccomp filter", "--security-opt" } },
+		{ -EPERM, { -1, true, 0, "6.1.0" }, { "seccomp filter", "--engine libaio" } },
+		{ -EACCES, { 0, false, 0, "6.12.0" }, { "security module", "--engine libaio" } },
 		{ -ENOSYS, { -1, false, 0, "4.19.0" },
 			{ "kernel 4.19.0 does not have it", "newer" } },
-		{ -ENOSYS, { 0, true, 0, "6.12.0" },
-			{ "seccomp filter", "--security-opt" } },
-		{ -ENOSYS, { -1, true, 0, "6.1.0" },
-			{ "seccomp filter", "6.1.0" } },
+		{ -ENOSYS, { 0, true, 0, "6.12.0" }, { "seccomp filter", "--security-opt" } },
+		{ -ENOSYS, { -1, true, 0, "6.1.0" }, { "seccomp filter", "6.1.0" } },
 		{ -ENOMEM, { -1, false, 65536, "5.10.0" },
 			{ "RLIMIT_MEMLOCK (now 64 KiB)", "ulimit" } },
-		{ -EMFILE, { 0, false, 0, "6.12.0" },
-			{ "Too many open files", "6.12.0" } },
+		{ -EMFILE, { 0, false, 0, "6.12.0" }, { "Too many open files", "6.12.0" } },
 	};
 
 	(void)state;
@@ -363,8 +364,8 @@ static void test_refusals_are_told_apart(void **state)
 			cases[i].code);
 		for (size_t j = 0; j < ARRAY_SIZE(cases[i].says); j++)
 			if (!strstr(error.text, cases[i].says[j]))
-				fail_msg("\"%s\" does not say \"%s\"", error.text,
-					cases[i].says[j]);
+				fail_msg(
+					"\"%s\" does not say \"%s\"", error.text, cases[i].says[j]);
 	}
 }
 
@@ -424,8 +425,8 @@ static void test_seccomp_is_named_and_auto_falls_back(void **state)
 
 /* --- Auto ----------------------------------------------------------------------------------- */
 
-static const struct backend_ops *taken_by_auto(const struct backend_config *config,
-	struct error *why)
+static const struct backend_ops *taken_by_auto(
+	const struct backend_config *config, struct error *why)
 {
 	struct backend *backend;
 	const struct backend_ops *ops;

@@ -18,8 +18,11 @@ static void test_areas_are_apart_and_aligned(void **state)
 		size_t slot_bytes;
 		bool reads, writes;
 	} shapes[] = {
-		{ 1, 512, true, false }, { 3, 5000, true, true }, { 32, 4096, false, true },
-		{ 5, MIB, true, true }, { 128, 512 * KIB, true, false },
+		{ 1, 512, true, false },
+		{ 3, 5000, true, true },
+		{ 32, 4096, false, true },
+		{ 5, MIB, true, true },
+		{ 128, 512 * KIB, true, false },
 	};
 
 	(void)state;
@@ -29,7 +32,8 @@ static void test_areas_are_apart_and_aligned(void **state)
 		char *end;
 
 		assert_int_equal(buffers_open(&buffers, shapes[i].slots, shapes[i].slot_bytes,
-			shapes[i].reads, shapes[i].writes, 1, NULL), 0);
+					 shapes[i].reads, shapes[i].writes, 1, NULL),
+			0);
 		assert_int_equal((uintptr_t)buffers.memory % (2 * MIB), 0);
 		assert_int_equal(buffers.separate, shapes[i].reads && shapes[i].writes);
 		assert_true(buffers.slot_bytes >= shapes[i].slot_bytes);
@@ -41,8 +45,8 @@ static void test_areas_are_apart_and_aligned(void **state)
 
 			assert_true(read + buffers.slot_bytes <= end);
 			assert_true(write + buffers.slot_bytes <= end);
-			assert_true(write - read == (ptrdiff_t)(buffers.separate ?
-				areas * buffers.slot_bytes : 0));
+			assert_true(write - read ==
+				    (ptrdiff_t)(buffers.separate ? areas * buffers.slot_bytes : 0));
 			read[buffers.slot_bytes - 1] = 1;
 			write[buffers.slot_bytes - 1] = 1;
 		}
@@ -79,8 +83,8 @@ static void test_bodies_do_not_compress(void **state)
 		assert_memory_not_equal(buffers_area(&first, slot, true),
 			buffers_area(&first, slot - 1, true), first.slot_bytes);
 	assert_memory_equal(buffers_area(&first, 0, true), buffers_area(&again, 0, true), total);
-	assert_memory_not_equal(buffers_area(&first, 0, true), buffers_area(&other, 0, true),
-		total);
+	assert_memory_not_equal(
+		buffers_area(&first, 0, true), buffers_area(&other, 0, true), total);
 	buffers_close(&first);
 	buffers_close(&again);
 	buffers_close(&other);
@@ -92,12 +96,12 @@ static void test_too_much_is_refused_with_its_size(void **state)
 	struct error error = { 0 };
 
 	(void)state;
-	assert_int_equal(buffers_open(&buffers, 4096, SIZE_MAX / 4096, true, true, 1, &error),
-		-ENOMEM);
+	assert_int_equal(
+		buffers_open(&buffers, 4096, SIZE_MAX / 4096, true, true, 1, &error), -ENOMEM);
 	assert_non_null(strstr(error.text, "8192 areas"));
 	error = (struct error){ 0 };
-	assert_int_equal(buffers_open(&buffers, 4096, UINT64_C(1) << 44, true, false, 1, &error),
-		-ENOMEM);
+	assert_int_equal(
+		buffers_open(&buffers, 4096, UINT64_C(1) << 44, true, false, 1, &error), -ENOMEM);
 	assert_non_null(strstr(error.text, "17592186044416 bytes"));
 }
 

@@ -34,8 +34,8 @@ static void note_opened(void *user, struct plan *plan)
 static bool naive_conflict(const struct request *a, const struct request *b)
 {
 	uint64_t begin = max_u64(a->offset_bytes, b->offset_bytes);
-	uint64_t end = min_u64(a->offset_bytes + a->length_bytes,
-		b->offset_bytes + b->length_bytes);
+	uint64_t end =
+		min_u64(a->offset_bytes + a->length_bytes, b->offset_bytes + b->length_bytes);
 
 	return begin < end && !(a->op == REQUEST_READ && b->op == REQUEST_READ);
 }

@@ -21,7 +21,7 @@ struct load {
 	bool single_reads, flushes, files;
 	uint64_t open_transactions[4096]; /* halves in flight by transaction */
 	uint64_t transactions_seen;
-	uint64_t last_written[FILES];     /* plan id, to check the order on one file */
+	uint64_t last_written[FILES]; /* plan id, to check the order on one file */
 	const struct scheduler_config *config;
 	uint64_t in_flight_max;
 	bool reader_open;
@@ -42,8 +42,8 @@ static int load_next(struct source *source, struct plan *plan)
 	plan->file = load->files ? rng_below(&load->rng, FILES) : 0;
 	plan->kind = PLAN_PATTERN;
 	for (unsigned i = 0; i < count; i++) {
-		enum request_op op = !load->single_reads && rng_below(&load->rng, 2) ?
-			REQUEST_WRITE : REQUEST_READ;
+		enum request_op op = !load->single_reads && rng_below(&load->rng, 2) ? REQUEST_WRITE
+										     : REQUEST_READ;
 
 		if (i && rng_below(&load->rng, 3) == 0)
 			stage++;
@@ -152,8 +152,9 @@ static void every_rule_holds_on_random_plans(void **state)
 		assert_int_equal(bench.result.requests_queued, bench.model.submitted);
 		assert_int_equal(bench.result.requests_dispatched, bench.model.submitted);
 		assert_int_equal(recorder.operations[REQUEST_READ].completed +
-			recorder.operations[REQUEST_WRITE].completed +
-			recorder.operations[REQUEST_FLUSH].completed, bench.model.submitted);
+					 recorder.operations[REQUEST_WRITE].completed +
+					 recorder.operations[REQUEST_FLUSH].completed,
+			bench.model.submitted);
 		assert_true(bench.result.held > 0);
 		/* The stream is the same whatever the depth. */
 		assert_true(!hash || hash == bench.result.q_stream_hash);

@@ -127,11 +127,12 @@ struct world {
 	bool known[BLOCKS];
 };
 
-static void write_blocks(struct world *world, unsigned first, unsigned count, uint32_t file,
-	uint16_t generation)
+static void write_blocks(
+	struct world *world, unsigned first, unsigned count, uint32_t file, uint16_t generation)
 {
 	struct plan plan = { .file = file, .generation = generation };
-	struct request request = { .op = REQUEST_WRITE, .plan = &plan,
+	struct request request = { .op = REQUEST_WRITE,
+		.plan = &plan,
 		.offset_bytes = (uint64_t)first * BLOCK_BYTES,
 		.length_bytes = count * BLOCK_BYTES };
 	char *body = world->image + first * BLOCK_BYTES;
@@ -145,15 +146,16 @@ static void write_blocks(struct world *world, unsigned first, unsigned count, ui
 
 static void forget_block(struct world *world, unsigned block)
 {
-	struct request request = { .op = REQUEST_WRITE, .length_bytes = BLOCK_BYTES,
+	struct request request = { .op = REQUEST_WRITE,
+		.length_bytes = BLOCK_BYTES,
 		.offset_bytes = (uint64_t)block * BLOCK_BYTES };
 
 	shadow_forget(world->shadow, &request);
 	world->known[block] = false;
 }
 
-static struct stamp_report verify(const struct world *world, unsigned first_sector,
-	unsigned sectors, bool *ret_good)
+static struct stamp_report verify(
+	const struct world *world, unsigned first_sector, unsigned sectors, bool *ret_good)
 {
 	struct request request = { .op = REQUEST_READ,
 		.offset_bytes = (uint64_t)first_sector * STAMP_SECTOR_BYTES,
@@ -275,8 +277,8 @@ static void test_each_damage_has_its_name(void **state)
 		assert_int_equal(report.sectors_checked, BLOCKS * SECTORS);
 		assert_int_equal(report.first_fault, fault);
 		assert_int_equal(report.first_lba, block * SECTORS);
-		assert_int_equal(report.faults[STAMP_GOOD] + report.faults[fault],
-			BLOCKS * SECTORS);
+		assert_int_equal(
+			report.faults[STAMP_GOOD] + report.faults[fault], BLOCKS * SECTORS);
 		if (fault != STAMP_TORN)
 			assert_int_equal(report.faults[fault], SECTORS);
 		else
@@ -299,7 +301,8 @@ static void test_reports_add_up(void **state)
 	for (unsigned i = 4; i < 8; i++) {
 		request.offset_bytes = (uint64_t)i * BLOCK_BYTES;
 		assert_int_equal(shadow_verify(world->shadow, &request,
-			world->image + i * BLOCK_BYTES, RUN, &report), i != 5 && i != 6);
+					 world->image + i * BLOCK_BYTES, RUN, &report),
+			i != 5 && i != 6);
 	}
 	assert_int_equal(report.first_fault, STAMP_LOST);
 	assert_int_equal(report.first_lba, 5 * SECTORS);
@@ -313,7 +316,9 @@ static void test_reports_add_up(void **state)
 static void test_far_blocks(void **state)
 {
 	struct plan plan = { .file = 3, .generation = 4 };
-	struct request request = { .op = REQUEST_WRITE, .plan = &plan, .length_bytes = BLOCK_BYTES,
+	struct request request = { .op = REQUEST_WRITE,
+		.plan = &plan,
+		.length_bytes = BLOCK_BYTES,
 		.offset_bytes = 20 * TIB };
 	struct stamp_report report = { 0 };
 	struct shadow *shadow;

@@ -62,8 +62,8 @@ static void play(uint64_t seed, bool summed, uint64_t size)
 				change(&tree, high++, true);
 			else
 				change(&tree, --high, false);
-			assert_int_equal(btree_verify(&tree),
-				nodes.touched_count - nodes.free_count);
+			assert_int_equal(
+				btree_verify(&tree), nodes.touched_count - nodes.free_count);
 			assert_int_equal(tree.count, high - low);
 		}
 	}

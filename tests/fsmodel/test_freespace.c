@@ -45,8 +45,8 @@ static bool starts_at(const struct model *model, uint64_t block)
 	return model->free[block] && (block == 0 || !model->free[block - 1]);
 }
 
-static bool model_first_from(const struct model *model, uint64_t from, uint64_t length,
-	uint64_t *ret_block)
+static bool model_first_from(
+	const struct model *model, uint64_t from, uint64_t length, uint64_t *ret_block)
 {
 	for (uint64_t i = from; i < model->count; i++) {
 		if (starts_at(model, i) && run_at(model, i) >= length) {
@@ -57,15 +57,15 @@ static bool model_first_from(const struct model *model, uint64_t from, uint64_t 
 	return false;
 }
 
-static bool model_near(const struct model *model, uint64_t goal, uint64_t length,
-	uint64_t *ret_block)
+static bool model_near(
+	const struct model *model, uint64_t goal, uint64_t length, uint64_t *ret_block)
 {
 	if (run_at(model, goal) >= length) {
 		*ret_block = goal;
 		return true;
 	}
 	return model_first_from(model, goal + 1, length, ret_block) ||
-		model_first_from(model, 0, length, ret_block);
+	       model_first_from(model, 0, length, ret_block);
 }
 
 static bool model_best(const struct model *model, uint64_t length, uint64_t low, uint64_t high,
@@ -111,8 +111,8 @@ static void try_near(struct freespace *space, struct model *model, struct rng *r
 	uint64_t block = 0;
 	const bool found = model_near(model, goal, length, &block);
 
-	expect_taken(model, freespace_near(space, model->first_block + goal, length, &taken),
-		taken, found, block, length);
+	expect_taken(model, freespace_near(space, model->first_block + goal, length, &taken), taken,
+		found, block, length);
 }
 
 static void try_first_fit(struct freespace *space, struct model *model, uint64_t length)
@@ -121,12 +121,12 @@ static void try_first_fit(struct freespace *space, struct model *model, uint64_t
 	uint64_t block = 0;
 	const bool found = model_first_from(model, 0, length, &block);
 
-	expect_taken(model, freespace_first_fit(space, length, &taken), taken, found, block,
-		length);
+	expect_taken(
+		model, freespace_first_fit(space, length, &taken), taken, found, block, length);
 }
 
-static void try_best_fit(struct freespace *space, struct model *model, struct rng *rng,
-	uint64_t length)
+static void try_best_fit(
+	struct freespace *space, struct model *model, struct rng *rng, uint64_t length)
 {
 	/* Sometimes everything, often a narrow range that begins before or ends past the area. */
 	const bool whole = rng_below(rng, 3) == 0;
@@ -135,8 +135,8 @@ static void try_best_fit(struct freespace *space, struct model *model, struct rn
 	const struct extent range = { model->first_block + low, whole ? UINT64_MAX : width };
 	struct extent taken = { 0 };
 	uint64_t block = 0;
-	const bool found = model_best(model, length, low, whole ? model->count : low + width,
-		&block);
+	const bool found =
+		model_best(model, length, low, whole ? model->count : low + width, &block);
 
 	expect_taken(model, freespace_best_fit(space, length, range, &taken), taken, found, block,
 		length);
@@ -153,8 +153,8 @@ static void try_take(struct freespace *space, struct model *model, struct rng *r
 		model_set(model, wanted, false);
 }
 
-static void try_extend(struct freespace *space, struct model *model, struct rng *rng,
-	uint64_t length)
+static void try_extend(
+	struct freespace *space, struct model *model, struct rng *rng, uint64_t length)
 {
 	const uint64_t block = rng_below(rng, model->count + 1);
 	const uint64_t run = block < model->count ? run_at(model, block) : 0;
@@ -164,8 +164,8 @@ static void try_extend(struct freespace *space, struct model *model, struct rng 
 	model_set(model, taken, false);
 }
 
-static void try_release(struct freespace *space, struct model *model, struct rng *rng,
-	uint64_t length)
+static void try_release(
+	struct freespace *space, struct model *model, struct rng *rng, uint64_t length)
 {
 	const uint64_t block = rng_below(rng, model->count);
 	const struct extent extent = { model->first_block + block, length };
@@ -178,8 +178,8 @@ static void try_release(struct freespace *space, struct model *model, struct rng
 		model_set(model, extent, true);
 }
 
-static void check_questions(const struct freespace *space, const struct model *model,
-	struct rng *rng)
+static void check_questions(
+	const struct freespace *space, const struct model *model, struct rng *rng)
 {
 	const uint64_t block = rng_below(rng, model->count + 1);
 	struct extent largest = { model->first_block, 0 };
@@ -268,12 +268,24 @@ static void play(uint64_t seed, uint64_t count, uint64_t length_max, int operati
 		const bool giving = rng_below(&rng, 8) < (i * 4LL / operations % 2 ? 7 : 2);
 
 		switch (giving ? 5 : rng_below(&rng, 5)) {
-		case 0: try_near(space, &model, &rng, length); break;
-		case 1: try_first_fit(space, &model, length); break;
-		case 2: try_best_fit(space, &model, &rng, length); break;
-		case 3: try_take(space, &model, &rng, length); break;
-		case 4: try_extend(space, &model, &rng, length); break;
-		default: try_release(space, &model, &rng, length); break;
+		case 0:
+			try_near(space, &model, &rng, length);
+			break;
+		case 1:
+			try_first_fit(space, &model, length);
+			break;
+		case 2:
+			try_best_fit(space, &model, &rng, length);
+			break;
+		case 3:
+			try_take(space, &model, &rng, length);
+			break;
+		case 4:
+			try_extend(space, &model, &rng, length);
+			break;
+		default:
+			try_release(space, &model, &rng, length);
+			break;
 		}
 		if (i % check_every == 0) {
 			check_questions(space, &model, &rng);

@@ -101,10 +101,12 @@ static void the_account_is_postmarks(void **state)
 	counts = pool_counts(pool);
 	assert_int_equal(counts->transactions, 100000);
 	assert_int_equal(counts->transactions_failed, 0);
-	assert_int_equal(counts->operations[POSTMARK_READ] +
-		counts->operations[POSTMARK_APPEND] + counts->wasted_appends, 100000);
-	assert_int_equal(counts->operations[POSTMARK_CREATE] +
-		counts->operations[POSTMARK_DELETE] + counts->wasted_creates, 100000);
+	assert_int_equal(counts->operations[POSTMARK_READ] + counts->operations[POSTMARK_APPEND] +
+				 counts->wasted_appends,
+		100000);
+	assert_int_equal(counts->operations[POSTMARK_CREATE] + counts->operations[POSTMARK_DELETE] +
+				 counts->wasted_creates,
+		100000);
 	assert_int_equal(counts->wasted_appends, 384);
 	assert_int_equal(layout_judge(pool_layout(pool), NULL), 0);
 	pool_cleanup(pool);

@@ -24,13 +24,13 @@ static const struct {
 	unsigned long outputs[8];
 } vectors[] = {
 	{ 1, { 3556162021, 4012392791, 221657543, 586320575, 3355844478, 1469533884, 2383753642,
-		1033021715 } },
+		     1033021715 } },
 	{ 42, { 4179544424, 615236124, 4165290828, 3119652344, 1623863471, 605280572, 299826205,
-		2144691740 } },
+		      2144691740 } },
 	{ 4357, { 2867219139, 1585203162, 3113124129, 2953900839, 2463794868, 3482265796,
-		1044672925, 1030650439 } },
+			1044672925, 1030650439 } },
 	{ 2147483647, { 3840883527, 3795727268, 3590866082, 844510805, 557394967, 500913273,
-		1985683551, 3163011166 } },
+			      1985683551, 3163011166 } },
 };
 
 static void test_generator(void **state)
@@ -141,19 +141,21 @@ static void play(const struct facts *facts, const struct postmark_config *config
 	assert_int_equal(counts->peak_live_bytes, facts->peak_bytes);
 	assert_int_equal(counts->live_files, 0);
 	assert_int_equal(counts->live_bytes, 0);
-	assert_int_equal(counts->pool_emptied,
-		counts->transactions < (uint64_t)config->transactions);
+	assert_int_equal(
+		counts->pool_emptied, counts->transactions < (uint64_t)config->transactions);
 	postmark_free(postmark);
 }
 
 static bool read_facts(FILE *file, struct facts *facts)
 {
-	return fscanf(file, "%63s %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu "
-		"%llu %llu", facts->name, &facts->draws, &facts->wasted_appends,
-		&facts->wasted_creates, &facts->transactions, &facts->deleted_alone,
-		&facts->created, &facts->read, &facts->appended, &facts->deleted,
-		&facts->written_bytes, &facts->read_bytes, &facts->written_float,
-		&facts->read_float, &facts->peak_files, &facts->peak_bytes) == 16;
+	return fscanf(file,
+		       "%63s %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu "
+		       "%llu %llu",
+		       facts->name, &facts->draws, &facts->wasted_appends, &facts->wasted_creates,
+		       &facts->transactions, &facts->deleted_alone, &facts->created, &facts->read,
+		       &facts->appended, &facts->deleted, &facts->written_bytes, &facts->read_bytes,
+		       &facts->written_float, &facts->read_float, &facts->peak_files,
+		       &facts->peak_bytes) == 16;
 }
 
 static void test_recorded_configurations(void **state)
@@ -208,7 +210,7 @@ static void check_stream(struct postmark *postmark, uint64_t *ret_hash)
 		phase = operation.phase;
 		halves += phase == POSTMARK_TRANSACTIONS;
 		*ret_hash = *ret_hash * 1000003 + operation.kind * 7 + operation.id * 31 +
-			operation.bytes;
+			    operation.bytes;
 		assert_true(counts->live_files <= postmark_slots(postmark));
 		if (operation.wasted && operation.kind == POSTMARK_CREATE) {
 			assert_int_equal(counts->live_files, postmark_slots(postmark));
@@ -225,8 +227,9 @@ static void check_stream(struct postmark *postmark, uint64_t *ret_hash)
 	assert_int_equal(postmark_next(postmark, &operation), 0);
 	assert_int_equal(counts->created, counts->deleted);
 	assert_int_equal(halves, counts->read + counts->appended + counts->wasted_appends +
-		counts->created - counts->created_alone + counts->wasted_creates + counts->deleted -
-		counts->deleted_alone);
+					 counts->created - counts->created_alone +
+					 counts->wasted_creates + counts->deleted -
+					 counts->deleted_alone);
 	if (config->bias_read >= 0)
 		assert_int_equal(counts->read + counts->appended + counts->wasted_appends,
 			counts->transactions);
@@ -238,7 +241,9 @@ static void test_any_configuration(void **state)
 	const uint64_t seed = text ? strtoull(text, NULL, 10) : 1;
 	char names[3][3] = { "a", "bb", "c" };
 	struct postmark_location locations[3] = {
-		{ names[0], 1 }, { names[1], 3 }, { names[2], 2 },
+		{ names[0], 1 },
+		{ names[1], 3 },
+		{ names[2], 2 },
 	};
 	struct rng rng;
 

@@ -13,8 +13,8 @@
 #include "fsmodel/named_pools.h"
 #include "fsmodel/postmark_file.h"
 
-static int parse_bytes(const char *text, size_t length, struct postmark_runs *runs,
-	struct faults *faults)
+static int parse_bytes(
+	const char *text, size_t length, struct postmark_runs *runs, struct faults *faults)
 {
 	*runs = (struct postmark_runs){ 0 };
 	*faults = (struct faults){ 0 };
@@ -59,7 +59,8 @@ static void refuse_bytes(const char *text, size_t length, const unsigned *lines)
 
 static void test_defaults_and_settings(void **state)
 {
-	struct postmark_runs runs = accept("run\nset size 700 900\nset number 12\nset seed 7\n"
+	struct postmark_runs runs = accept(
+		"run\nset size 700 900\nset number 12\nset seed 7\n"
 		"set transactions 4\nset subdirectories 3\nset read 4096\nset write 8192\n"
 		"set buffering false\nset bias read -1\nset bias create 10\nset report terse\n"
 		"show\nhelp set\nrun\nrun\nquit\n");
@@ -129,8 +130,9 @@ static void test_odd_but_read_correctly(void **state)
 
 static void test_locations(void **state)
 {
-	struct postmark_runs runs = accept("set location gone\nset location a\nset location +b 3\n"
-		"set location +two words 2\nset location +x\nset location -b\nrun\n");
+	struct postmark_runs runs =
+		accept("set location gone\nset location a\nset location +b 3\n"
+		       "set location +two words 2\nset location +x\nset location -b\nrun\n");
 
 	(void)state;
 	assert_int_equal(runs.configs[0].location_count, 3);
@@ -141,26 +143,27 @@ static void test_locations(void **state)
 	assert_string_equal(runs.configs[0].locations[2].name, "x");
 	postmark_runs_done(&runs);
 	REFUSE("set location\nset location \nset location +\nset location a 0\nset location a x\n"
-		"set location a -2\nset location a \nset location  a\nset location a  3\n"
-		"set location a\t3\nset location -nosuch\nset location a b\nrun\n",
+	       "set location a -2\nset location a \nset location  a\nset location a  3\n"
+	       "set location a\t3\nset location -nosuch\nset location a b\nrun\n",
 		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
 	REFUSE("set location a 2147483647\nset location +b 2147483647\nrun\n", 3);
 	/* Longer than the original's table has room for. */
 	REFUSE("set location 0123456789012345678901234567890123456789012345678901234567890123456789"
-		"0123456789\nrun\n", 2);
+	       "0123456789\nrun\n",
+		2);
 }
 
 static void test_misread_numbers(void **state)
 {
 	(void)state;
 	REFUSE("set number 9k\nset number 1e3\nset number 0x10\nset number 1.5\nset number 40abc\n"
-		"set number\nset number \nset number 1 2\nset number 0\nset number -5\n"
-		"set number 99999999999\nset number 3000000000\nset number 99999999999999999999\n"
-		"set seed 4294967338\nset transactions abc\nset subdirectories 0\nset read 4k\n"
-		"set write 0\nrun\n",
+	       "set number\nset number \nset number 1 2\nset number 0\nset number -5\n"
+	       "set number 99999999999\nset number 3000000000\nset number 99999999999999999999\n"
+	       "set seed 4294967338\nset transactions abc\nset subdirectories 0\nset read 4k\n"
+	       "set write 0\nrun\n",
 		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18);
 	REFUSE("set bias read 11\nset bias create -2\nset bias read 3 4\nset bias read 3.9\n"
-		"set bias read abc\nset bias read\nset read bias 3\nset bias 3\nrun\n",
+	       "set bias read abc\nset bias read\nset read bias 3\nset bias 3\nrun\n",
 		1, 2, 3, 4, 5, 6, 7, 8);
 }
 
@@ -168,8 +171,8 @@ static void test_misread_sizes(void **state)
 {
 	(void)state;
 	REFUSE("set size 5000 100\nset size  500 900\nset size 5,10\nset size 9k 15k\n"
-		"set size 0 10\nset size 10 0\nset size 1 2 3\nset size\nset size 500\t900\n"
-		"set size 500 900k\nrun\n",
+	       "set size 0 10\nset size 10 0\nset size 1 2 3\nset size\nset size 500\t900\n"
+	       "set size 500 900k\nrun\n",
 		1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10);
 }
 
@@ -177,10 +180,10 @@ static void test_misread_lines(void **state)
 {
 	(void)state;
 	REFUSE("set number=300\nset transactions\t120\nset transactions: 70\nset numbers 100000\n"
-		"running\nshowing\nhelpx\nloader\n set seed 9\nSet seed 9\nset  seed 9\n\n"
-		"# comment\n?\nexit\nset bogus 3\n!echo hi\nload\nload x\nrun \nshow \n"
-		"set buffering yes\nset buffering true \nset buffering\nset report brief\n"
-		"set report TERSE\nset report terse \nquitting\nquit now\n",
+	       "running\nshowing\nhelpx\nloader\n set seed 9\nSet seed 9\nset  seed 9\n\n"
+	       "# comment\n?\nexit\nset bogus 3\n!echo hi\nload\nload x\nrun \nshow \n"
+	       "set buffering yes\nset buffering true \nset buffering\nset report brief\n"
+	       "set report TERSE\nset report terse \nquitting\nquit now\n",
 		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
 		24, 25, 26, 27, 28, 29);
 }

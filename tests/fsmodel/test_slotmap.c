@@ -30,8 +30,7 @@ static void compare(uint32_t count, struct rng *rng)
 		/* Full tables must come up too: half of the steps take the lowest. */
 		const uint32_t lowest = naive_lowest(used, count);
 		const uint32_t any = (uint32_t)rng_below(rng, count);
-		const uint32_t slot =
-			lowest != SLOTMAP_NONE && rng_below(rng, 2) ? lowest : any;
+		const uint32_t slot = lowest != SLOTMAP_NONE && rng_below(rng, 2) ? lowest : any;
 
 		assert_int_equal(slotmap_lowest(&map), lowest);
 		assert_int_equal(slotmap_is_free(&map, slot), !used[slot]);

@@ -46,8 +46,7 @@ static int make_file(char *path, size_t size)
 	return fd;
 }
 
-static void start(struct command_run *run, void (*prepare)(void), const char *format,
-	va_list args)
+static void start(struct command_run *run, void (*prepare)(void), const char *format, va_list args)
 {
 	char text[2048], *argv[ARGUMENTS_MAX + 2], *save = NULL;
 	int argc = 0, out, err;

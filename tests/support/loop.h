@@ -16,9 +16,9 @@ enum loop_flags {
 };
 
 struct loop {
-	int fd;            /* of the backing file; the caller may write through it */
+	int fd; /* of the backing file; the caller may write through it */
 	char file[256];
-	char node[32];     /* "/dev/loop3" */
+	char node[32]; /* "/dev/loop3" */
 };
 
 /* True for root with a loop driver. */

@@ -8,8 +8,7 @@ static bool may_meet(const struct request *a, const struct request *b)
 	       b->offset_bytes + b->length_bytes <= a->offset_bytes;
 }
 
-static void model_submit(struct backend *backend, struct request *const requests[],
-	unsigned count)
+static void model_submit(struct backend *backend, struct request *const requests[], unsigned count)
 {
 	struct model_backend *model = container_of(backend, struct model_backend, backend);
 
@@ -30,8 +29,8 @@ static void model_submit(struct backend *backend, struct request *const requests
 	}
 }
 
-static int model_wait(struct backend *backend, nsec_t deadline_ns, struct request *done[],
-	unsigned done_max)
+static int model_wait(
+	struct backend *backend, nsec_t deadline_ns, struct request *done[], unsigned done_max)
 {
 	struct model_backend *model = container_of(backend, struct model_backend, backend);
 	unsigned count;
@@ -70,8 +69,8 @@ static const struct backend_ops model_ops = {
 	.wait = model_wait,
 };
 
-void model_backend_init(struct model_backend *model, struct clock_manual *clock, unsigned depth,
-	uint64_t seed)
+void model_backend_init(
+	struct model_backend *model, struct clock_manual *clock, unsigned depth, uint64_t seed)
 {
 	*model = (struct model_backend){ .clock = clock, .depth = depth };
 	model->backend.ops = &model_ops;

@@ -19,17 +19,17 @@ struct model_backend {
 	struct clock_manual *clock;
 	struct rng rng;
 	unsigned depth;
-	bool in_order;         /* complete first come first served */
+	bool in_order; /* complete first come first served */
 	struct request *at_drive[MODEL_DEPTH_MAX];
 	unsigned count, flushes;
 	uint64_t waits, full_waits, submitted;
-	uint64_t order_hash;   /* over offsets in the order of submission */
+	uint64_t order_hash; /* over offsets in the order of submission */
 	int32_t (*result)(void *user, const struct request *request); /* NULL: the length */
-	void (*waiting)(void *user, struct model_backend *model);     /* before each wait; or NULL */
+	void (*waiting)(void *user, struct model_backend *model); /* before each wait; or NULL */
 	void *user;
 };
 
-void model_backend_init(struct model_backend *model, struct clock_manual *clock, unsigned depth,
-	uint64_t seed);
+void model_backend_init(
+	struct model_backend *model, struct clock_manual *clock, unsigned depth, uint64_t seed);
 
 #endif

@@ -132,7 +132,7 @@ static void check_reader(struct json_object *first, struct json_object *now, con
 			check_reader(value, other, inner);
 		}
 	} else if (json_object_is_type(first, json_type_array) &&
-		json_object_array_length(first) > 0 && json_object_array_length(now) > 0) {
+		   json_object_array_length(first) > 0 && json_object_array_length(now) > 0) {
 		check_reader(json_object_array_get_idx(first, 0), json_object_array_get_idx(now, 0),
 			path);
 	}

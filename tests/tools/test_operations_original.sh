@@ -48,7 +48,11 @@ settings()
 		below 3000
 		low=$((value + 1))
 		below 5000
-		if maybe 6; then echo "set size $low"; else echo "set size $low $((low + value))"; fi
+		if maybe 6; then
+			echo "set size $low"
+		else
+			echo "set size $low $((low + value))"
+		fi
 	fi
 	below 80
 	echo "set number $((value + 1))"
@@ -68,7 +72,8 @@ settings()
 
 compare()
 {
-	POSTMARK_SHIM_LOG=original LD_PRELOAD=./shim.so postmark run.cfg </dev/null >talk.txt 2>&1 || {
+	POSTMARK_SHIM_LOG=original LD_PRELOAD=./shim.so \
+		postmark run.cfg </dev/null >talk.txt 2>&1 || {
 		echo "the original failed"
 		return 1
 	}

@@ -32,9 +32,8 @@ static void the_line_names_all_that_is_known(void **state)
 
 	(void)state;
 	progress_format(&progress, 0, text, sizeof(text));
-	assert_string_equal(text,
-		"cell 3 of 14, transactions 25 %, 12.3k transactions/s, "
-		"depth 32.0, 1 min 05 s left");
+	assert_string_equal(text, "cell 3 of 14, transactions 25 %, 12.3k transactions/s, "
+				  "depth 32.0, 1 min 05 s left");
 	progress.cells = 0;
 	progress.total = 0;
 	progress.rate_per_s = 0;

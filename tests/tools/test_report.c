@@ -190,9 +190,8 @@ static void columns_are_chosen_by_label(void **state)
 	faults_done(&faults);
 	assert_int_equal(report_select(report, "iops,DEPTH", &faults), 0);
 	table = table_text(report, 5, true);
-	assert_string_equal(table,
-		"              IOPS DEPTH\n12345.678901234567    32\n"
-		"               0.0     1\n");
+	assert_string_equal(table, "              IOPS DEPTH\n12345.678901234567    32\n"
+				   "               0.0     1\n");
 	csv = csv_text(report);
 	assert_string_equal(csv, "iops,depth\r\n12345.678901234567,32\r\n0.0,1\r\n");
 	report_free(report);

@@ -80,8 +80,10 @@ static void fourteen_cells_are_one_stream_and_verified(void **state)
 	const char *hash;
 
 	(void)state;
-	command_run(&run, "run %s --write %s --pool SS " SMALL " --depth 1-64 --cache both "
-		"--verify --output-format json -q", loop.node, identity);
+	command_run(&run,
+		"run %s --write %s --pool SS " SMALL " --depth 1-64 --cache both "
+		"--verify --output-format json -q",
+		loop.node, identity);
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);
 	assert_string_equal(json_text(document, "status"), "complete");
@@ -96,14 +98,14 @@ static void fourteen_cells_are_one_stream_and_verified(void **state)
 		assert_string_equal(json_text(document, "cells.%d.q_stream_hash", i), hash);
 		assert_string_equal(json_text(document, "cells.%d.status", i), "complete");
 		assert_int_equal(json_number(document, "cells.%d.transactions", i), 600);
-		assert_int_equal(reads + writes,
-			json_number(document, "cells.%d.requests_dispatched", i));
+		assert_int_equal(
+			reads + writes, json_number(document, "cells.%d.requests_dispatched", i));
 		assert_int_equal(json_number(document, "cells.%d.requests_queued", i),
 			json_number(document, "cells.%d.requests_dispatched", i));
 		assert_true(json_number(document, "cells.%d.verify.sectors_checked", i) > 1000);
 		assert_int_equal(json_number(document, "cells.%d.verify.lost", i), 0);
-		assert_int_equal(json_number(document, "cells.%d.host_share", i),
-			128 - (1 << (i % 7)));
+		assert_int_equal(
+			json_number(document, "cells.%d.host_share", i), 128 - (1 << (i % 7)));
 		assert_true(json_number(document, "cells.%d.depth_mean", i) <= 1 << (i % 7));
 		/* Case of hidden merges: they are printed for every cell. */
 		assert_int_equal(json_number(document, "cells.%d.device_write_merges", i), 0);
@@ -126,8 +128,10 @@ static void one_seed_gives_one_stream_on_every_engine(void **state)
 		struct command_run run;
 		struct json_object *document;
 
-		command_run(&run, "run %s --write %s " SMALL " --depth 1 --engine %s --verify "
-			"--output-format json -q", loop.node, identity, engines[i]);
+		command_run(&run,
+			"run %s --write %s " SMALL " --depth 1 --engine %s --verify "
+			"--output-format json -q",
+			loop.node, identity, engines[i]);
 		assert_int_equal(run.code, 0);
 		document = command_json(&run);
 		if (!first[0])
@@ -156,7 +160,7 @@ static void another_seed_gives_another_stream(void **state)
 	/* Five repeats give an interval. */
 	assert_int_equal(json_number(document, "groups.0.repeats"), 5);
 	assert_true(json_number(document, "groups.0.rate_low_per_s") <=
-		json_number(document, "groups.0.rate_mean_per_s"));
+		    json_number(document, "groups.0.rate_mean_per_s"));
 	json_object_put(document);
 	command_done(&run);
 }
@@ -168,8 +172,10 @@ static void cache_modes_are_named_by_what_is_sent(void **state)
 	struct json_object *document;
 
 	(void)state;
-	command_run(&run, "run %s --write %s " SMALL " --depth 1 --cache both "
-		"--output-format json -q", loop.node, identity);
+	command_run(&run,
+		"run %s --write %s " SMALL " --depth 1 --cache both "
+		"--output-format json -q",
+		loop.node, identity);
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);
 	assert_string_equal(json_text(document, "cells.0.cache_commands"), "plain");
@@ -238,8 +244,10 @@ static void faults_are_told_together(void **state)
 	struct command_run run;
 
 	(void)state;
-	command_run(&run, "run %s --write %s --window 4 --depth 8 --packed --span 0.5 "
-		"--request-size 1000 --offset 100", loop.node, identity);
+	command_run(&run,
+		"run %s --write %s --window 4 --depth 8 --packed --span 0.5 "
+		"--request-size 1000 --offset 100",
+		loop.node, identity);
 	assert_int_equal(run.code, 2);
 	assert_non_null(strstr(run.errors, "--window"));
 	assert_non_null(strstr(run.errors, "--packed"));
@@ -253,8 +261,10 @@ static void interrupted(int number, int code)
 	struct command_run run;
 	struct json_object *document;
 
-	command_start(&run, NULL, "run %s --pattern randread --depth 1-64 --time 30s "
-		"--output-format json", loop.node);
+	command_start(&run, NULL,
+		"run %s --pattern randread --depth 1-64 --time 30s "
+		"--output-format json",
+		loop.node);
 	(void)usleep(700000);
 	assert_int_equal(kill(run.pid, number), 0);
 	command_wait(&run);
@@ -319,15 +329,18 @@ static void what_does_not_fit_can_be_counted(void **state)
 	struct json_object *document;
 
 	(void)state;
-	command_run(&run, "run %s --write %s --files 500 --size-low 9KiB --size-high 15KiB "
-		"--transactions 1000 --size 7MiB --when-full count --verify --output-format json -q",
+	command_run(&run,
+		"run %s --write %s --files 500 --size-low 9KiB --size-high 15KiB "
+		"--transactions 1000 --size 7MiB --when-full count --verify --output-format json "
+		"-q",
 		loop.node, identity);
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);
 	assert_true(json_number(document, "cells.0.postmark.no_space") > 0);
 	assert_true(json_number(document, "cells.0.postmark.transactions_failed") > 0);
 	assert_int_equal(json_number(document, "cells.0.transactions") +
-		json_number(document, "cells.0.postmark.transactions_failed"), 1000);
+				 json_number(document, "cells.0.postmark.transactions_failed"),
+		1000);
 	json_object_put(document);
 	command_done(&run);
 }
@@ -341,8 +354,10 @@ static void fio_takes_the_command_beside_each_cell(void **state)
 
 	(void)state;
 	require("fio", access("/usr/bin/fio", X_OK) == 0);
-	command_run(&run, "run %s --pattern randrw --write %s --count 500 --depth 2,8 --cache wt "
-		"--output-format json -q", loop.node, identity);
+	command_run(&run,
+		"run %s --pattern randrw --write %s --count 500 --depth 2,8 --cache wt "
+		"--output-format json -q",
+		loop.node, identity);
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);
 	for (int i = 0; i < 2; i++) {
@@ -377,8 +392,10 @@ static void csv_and_series_have_a_row_each(void **state)
 	(void)state;
 	assert_true(fd >= 0);
 	(void)close(fd);
-	command_run(&run, "run %s --pattern randread --time 300ms --depth 1,4 --output-format csv "
-		"--series %s --interval 50ms -q", loop.node, series);
+	command_run(&run,
+		"run %s --pattern randread --time 300ms --depth 1,4 --output-format csv "
+		"--series %s --interval 50ms -q",
+		loop.node, series);
 	assert_int_equal(run.code, 0);
 	assert_int_equal(count_lines(run.output), 3);
 	assert_non_null(strstr(run.output, "drive_time_ns.read.p99_9"));
@@ -386,8 +403,9 @@ static void csv_and_series_have_a_row_each(void **state)
 	assert_non_null(file);
 	assert_non_null(fgets(line, sizeof(line), file));
 	while (fgets(line, sizeof(line), file)) {
-		assert_int_equal(sscanf(line, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lld,%lld", &from,
-			&to), 2);
+		assert_int_equal(
+			sscanf(line, "%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lld,%lld", &from, &to),
+			2);
 		assert_true(from == end || from == 0);
 		assert_true(to > from);
 		end = to;
@@ -426,8 +444,10 @@ static void a_missing_io_uring_is_explained(void **state)
 	assert_int_equal(run.code, 4);
 	assert_non_null(strstr(run.errors, "seccomp"));
 	command_done(&run);
-	command_start(&run, deny_uring, "run %s --pattern randread --count 10 --engine auto "
-		"--output-format json", loop.node);
+	command_start(&run, deny_uring,
+		"run %s --pattern randread --count 10 --engine auto "
+		"--output-format json",
+		loop.node);
 	command_wait(&run);
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);

@@ -41,7 +41,7 @@ __attribute__((constructor)) static void start(void)
 	const char *path = getenv("POSTMARK_SHIM_LOG");
 
 	if (path)
-		log_stream = CALL("fopen", FILE *(*)(const char *, const char *))(path, "w");
+		log_stream = CALL("fopen", FILE * (*)(const char *, const char *))(path, "w");
 }
 
 __attribute__((destructor)) static void end(void)
@@ -75,7 +75,7 @@ static void finish(void)
 
 FILE *fopen(const char *path, const char *mode)
 {
-	FILE *stream = CALL("fopen", FILE *(*)(const char *, const char *))(path, mode);
+	FILE *stream = CALL("fopen", FILE * (*)(const char *, const char *))(path, mode);
 
 	if (stream && is_pool_file(path))
 		begin(*mode == 'w' ? 'C' : *mode == 'a' ? 'A' : 'R', path, stream, -1);
@@ -93,7 +93,7 @@ size_t fwrite(const void *data, size_t size, size_t count, FILE *stream)
 {
 	if (current.letter && current.stream == stream)
 		current.bytes += size * count;
-	return CALL("fwrite", size_t (*)(const void *, size_t, size_t, FILE *))(
+	return CALL("fwrite", size_t(*)(const void *, size_t, size_t, FILE *))(
 		data, size, count, stream);
 }
 
@@ -101,7 +101,7 @@ size_t fread(void *data, size_t size, size_t count, FILE *stream)
 {
 	if (current.letter && current.stream == stream)
 		current.bytes += size * count;
-	return CALL("fread", size_t (*)(void *, size_t, size_t, FILE *))(data, size, count, stream);
+	return CALL("fread", size_t(*)(void *, size_t, size_t, FILE *))(data, size, count, stream);
 }
 
 int open(const char *path, int flags, ...)
@@ -130,14 +130,14 @@ ssize_t write(int fd, const void *data, size_t bytes)
 {
 	if (current.letter && !current.stream && current.fd == fd)
 		current.bytes += bytes;
-	return CALL("write", ssize_t (*)(int, const void *, size_t))(fd, data, bytes);
+	return CALL("write", ssize_t(*)(int, const void *, size_t))(fd, data, bytes);
 }
 
 ssize_t read(int fd, void *data, size_t bytes)
 {
 	if (current.letter && !current.stream && current.fd == fd)
 		current.bytes += bytes;
-	return CALL("read", ssize_t (*)(int, void *, size_t))(fd, data, bytes);
+	return CALL("read", ssize_t(*)(int, void *, size_t))(fd, data, bytes);
 }
 
 int remove(const char *path)
