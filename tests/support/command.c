@@ -171,6 +171,13 @@ struct json_object *json_at(struct json_object *object, const char *path, ...)
 	return object;
 }
 
+size_t json_array_length(struct json_object *object, const char *path)
+{
+	object = json_at(object, "%s", path);
+	assert_true(json_object_is_type(object, json_type_array));
+	return json_object_array_length(object);
+}
+
 double json_number(struct json_object *object, const char *path, ...)
 {
 	va_list args;

@@ -37,6 +37,8 @@ struct json_object *command_json(const struct command_run *run);
 /* A value by its path "cells.0.status"; NULL when there is none. */
 struct json_object *json_at(struct json_object *object, const char *path, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Elements of the array at the path. */
+size_t json_array_length(struct json_object *object, const char *path);
 double json_number(struct json_object *object, const char *path, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *json_text(struct json_object *object, const char *path, ...)

@@ -87,7 +87,7 @@ static void fourteen_cells_are_one_stream_and_verified(void **state)
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);
 	assert_string_equal(json_text(document, "status"), "complete");
-	assert_int_equal(json_object_array_length(json_at(document, "cells")), 14);
+	assert_int_equal(json_array_length(document, "cells"), 14);
 	hash = json_text(document, "cells.0.q_stream_hash");
 	for (int i = 0; i < 14; i++) {
 		double reads = json_number(document, "cells.%d.drive_time_ns.read.count", i);
@@ -200,8 +200,8 @@ static void expect_refusal(int code, const char *says, const char *arguments)
 	assert_non_null(strstr(run.errors, says));
 	document = command_json(&run);
 	assert_string_equal(json_text(document, "status"), code == 3 ? "refused" : "failed");
-	assert_true(json_object_array_length(json_at(document, "messages")) >= 1);
-	assert_int_equal(json_object_array_length(json_at(document, "cells")), 0);
+	assert_true(json_array_length(document, "messages") >= 1);
+	assert_int_equal(json_array_length(document, "cells"), 0);
 	assert_int_equal(loop_checksum(&loop), before);
 	json_object_put(document);
 	command_done(&run);
@@ -271,7 +271,7 @@ static void interrupted(int number, int code)
 	assert_int_equal(run.code, code);
 	document = command_json(&run);
 	assert_string_equal(json_text(document, "status"), "interrupted");
-	assert_int_equal(json_object_array_length(json_at(document, "cells")), 1);
+	assert_int_equal(json_array_length(document, "cells"), 1);
 	assert_string_equal(json_text(document, "cells.0.status"), "interrupted");
 	assert_true(json_number(document, "cells.0.iops") > 0);
 	assert_null(json_at(document, "cells.0.q_stream_hash"));
@@ -468,14 +468,14 @@ static void the_drive_preset_is_the_whole_curve(void **state)
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);
 	/* Reads once, writes and the mix in both modes, seven depths each. */
-	assert_int_equal(json_object_array_length(json_at(document, "cells")), 35);
+	assert_int_equal(json_array_length(document, "cells"), 35);
 	json_object_put(document);
 	command_done(&run);
 	command_run(&run, "run %s --preset drive --time 10ms --output-format json -q", loop.node);
 	assert_int_equal(run.code, 0);
 	assert_non_null(strstr(run.errors, "--write"));
 	document = command_json(&run);
-	assert_int_equal(json_object_array_length(json_at(document, "cells")), 7);
+	assert_int_equal(json_array_length(document, "cells"), 7);
 	json_object_put(document);
 	command_done(&run);
 }
