@@ -9,7 +9,7 @@
 #include "tools/document.h"
 #include "tools/output.h"
 #include "tools/report.h"
-#include "tools/run_plan.h"
+#include "tools/run_plan_json.h"
 
 static int errno_to_exit(int code)
 {
@@ -39,54 +39,6 @@ static bool imagine_file(const char *text, struct claim *claim)
 	(void)snprintf(claim->device.identity, sizeof(claim->device.identity),
 		"none: the file will be made");
 	return true;
-}
-
-static void add_extent(
-	struct json_object *object, const char *key, const struct pool_extent *extent)
-{
-	struct json_object *of = json_object_new_object();
-
-	json_object_object_add(of, "requests", json_object_new_uint64(extent->requests));
-	json_object_object_add(of, "read_bytes", json_object_new_uint64(extent->read_bytes));
-	json_object_object_add(of, "write_bytes", json_object_new_uint64(extent->written_bytes));
-	json_object_object_add(object, key, of);
-}
-
-static struct json_object *plan_json(const struct run_plan *plan)
-{
-	struct json_object *object = json_object_new_object();
-	const struct pool_estimate *estimate = plan->estimates;
-
-	json_object_object_add(
-		object, "area_offset_bytes", json_object_new_uint64(plan->area_offset_bytes));
-	json_object_object_add(object, "area_bytes", json_object_new_uint64(plan->area_bytes));
-	json_object_object_add(object, "memory_bytes", json_object_new_uint64(plan->memory_bytes));
-	json_object_object_add(object, "cell_seconds",
-		plan->time_limit_ns ? report_json_double((double)plan->time_limit_ns / NSEC_PER_SEC)
-				    : NULL);
-	if (!estimate)
-		return object;
-	json_object_object_add(object, "pool", report_json_text(plan->pool_name));
-	json_object_object_add(object, "shortened", json_object_new_boolean(plan->shortened));
-	json_object_object_add(object, "files", json_object_new_int(plan->load.files));
-	json_object_object_add(
-		object, "transactions", json_object_new_int(plan->load.transactions));
-	json_object_object_add(
-		object, "worst_bytes", json_object_new_uint64(estimate->worst_bytes));
-	json_object_object_add(object, "peak_bytes",
-		json_object_new_uint64(estimate->peak_blocks * plan->block_bytes));
-	json_object_object_add(object, "first_lba",
-		json_object_new_uint64(
-			estimate->first_byte / plan->claim->target.logical_block_bytes));
-	json_object_object_add(object, "end_lba",
-		json_object_new_uint64(
-			estimate->end_byte / plan->claim->target.logical_block_bytes));
-	json_object_object_add(object, "span_bytes", json_object_new_uint64(plan->span_bytes));
-	json_object_object_add(object, "no_space",
-		json_object_new_uint64(estimate->creation_no_space + estimate->counts.no_space));
-	add_extent(object, "creation", &estimate->creation);
-	add_extent(object, "cell", &estimate->transactions);
-	return object;
 }
 
 static struct json_object *cell_json(const struct cell *cell)
@@ -196,7 +148,7 @@ static void write_plan(const struct run_plan *plan, struct document *document, F
 	}
 	if (plan->claim->target.kind == TARGET_BLOCK)
 		document_set_device(document, &plan->claim->device);
-	document_set(document, "plan", plan_json(plan));
+	document_set(document, "plan", run_plan_json(plan));
 	for (size_t i = 0; i < plan->cell_count; i++)
 		document_add_cell(document, cell_json(&plan->cells[i]));
 	document_set_status(document, STATUS_COMPLETE);

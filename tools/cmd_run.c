@@ -17,6 +17,7 @@
 #include "tools/progress.h"
 #include "tools/run_cell.h"
 #include "tools/run_groups.h"
+#include "tools/run_plan_json.h"
 #include "tools/run_report.h"
 #include "tools/run_signals.h"
 #include "tools/run_talk.h"
@@ -268,6 +269,7 @@ static int play_all(struct run *run)
 	int code;
 
 	run_talk_start(&run->talk, &run->session, &run->plan, run->document);
+	document_set(run->document, "plan", run_plan_json(&run->plan));
 	for (size_t i = 0; i < run->plan.notes.count; i++)
 		document_message(run->document, SEVERITY_INFO, "%s", run->plan.notes.text[i]);
 	if (run->options.preset == PRESET_DRIVE && !run->plan.writes)

@@ -231,6 +231,8 @@ static int check_pool(struct run_plan *plan, struct faults *faults)
 	postmark_config_check(&plan->load, faults);
 	if (options->verify && options->data == DATA_NONE)
 		faults_add(faults, "--verify needs stamps: leave --data none out");
+	if (options->verify && plan->claim->target.kind == TARGET_NULL)
+		faults_add(faults, "--verify on null would find every sector lost: it keeps none");
 	if (options->count)
 		faults_add(faults, "--count ends a pattern: a pool has --transactions");
 	if (plan->seed + options->repeat - 1 > INT32_MAX)

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/frozen.h"
 #include "tests/support/golden.h"
 #include "tools/output.h"
 #include "tools/report.h"
@@ -113,31 +114,6 @@ static void errors_and_odd_bytes_leave_it_valid(void **state)
 	document_free(document);
 }
 
-/* Every key of the first release is there with its type; null fits any type, in either. */
-static void check_reader(struct json_object *first, struct json_object *now, const char *path)
-{
-	if (!first || !now)
-		return;
-	if (json_object_get_type(first) != json_object_get_type(now))
-		fail_msg("%s has another type than in the first release", path);
-	if (json_object_is_type(first, json_type_object)) {
-		json_object_object_foreach(first, key, value)
-		{
-			struct json_object *other = NULL;
-			char inner[512];
-
-			(void)snprintf(inner, sizeof(inner), "%s.%s", path, key);
-			if (!json_object_object_get_ex(now, key, &other))
-				fail_msg("%s was in the first release and is gone", inner);
-			check_reader(value, other, inner);
-		}
-	} else if (json_object_is_type(first, json_type_array) &&
-		   json_object_array_length(first) > 0 && json_object_array_length(now) > 0) {
-		check_reader(json_object_array_get_idx(first, 0), json_object_array_get_idx(now, 0),
-			path);
-	}
-}
-
 static void the_first_releases_reader_reads_todays_document(void **state)
 {
 	_cleanup_free_ char *golden = golden_read(SOURCE_DIR, "document/first.json");
@@ -180,7 +156,7 @@ static void the_first_releases_reader_reads_todays_document(void **state)
 	assert_non_null(golden);
 	first = parsed(golden);
 	now = parsed(text);
-	check_reader(first, now, "document");
+	frozen_check(first, now, "document");
 	(void)json_object_put(first);
 	(void)json_object_put(now);
 	document_free(document);

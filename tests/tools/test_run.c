@@ -5,6 +5,8 @@
  */
 #include "tests/support/check.h"
 #include "tests/support/command.h"
+#include "tests/support/frozen.h"
+#include "tests/support/golden.h"
 #include "tests/support/loop.h"
 #include "tests/support/require.h"
 
@@ -480,6 +482,30 @@ static void the_drive_preset_is_the_whole_curve(void **state)
 	command_done(&run);
 }
 
+/* What the first release told about a run is still told, under the same keys and types. */
+static void the_first_releases_reader_reads_todays_run(void **state)
+{
+	char *golden = golden_read(SOURCE_DIR, "document/run.json");
+	struct json_object *first, *now;
+	struct command_run run;
+
+	(void)state;
+	assert_non_null(golden);
+	first = json_tokener_parse(golden);
+	assert_non_null(first);
+	command_run(&run,
+		"run %s --write %s " SMALL " --time 5s --cache wt --verify "
+		"--output-format json -q",
+		loop.node, identity);
+	assert_int_equal(run.code, 0);
+	now = command_json(&run);
+	frozen_check(first, now, "document");
+	json_object_put(first);
+	json_object_put(now);
+	free(golden);
+	command_done(&run);
+}
+
 /* Rates are over nanoseconds, and a run too short to mean much says so. */
 static void short_cells_are_flagged(void **state)
 {
@@ -516,6 +542,7 @@ int main(void)
 		cmocka_unit_test(a_missing_io_uring_is_explained),
 		cmocka_unit_test(the_drive_preset_is_the_whole_curve),
 		cmocka_unit_test(short_cells_are_flagged),
+		cmocka_unit_test(the_first_releases_reader_reads_todays_run),
 	};
 
 	return cmocka_run_group_tests(tests, attach, detach);
