@@ -3,9 +3,9 @@
 #
 # Verbs that only look do not write: the image behind a loop device keeps every byte, and the
 # kernel counts no write to the device, whether the verb succeeds or refuses.
-# requires: root loop
 set -u
 . "$(dirname "$0")/../support/require.sh"
+require root loop
 
 image=$(mktemp)
 device=

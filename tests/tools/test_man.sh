@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 # The man page is troff that man(1) takes without a warning, with the sections people look for.
-# requires: man
 set -eu
 . "$(dirname "$0")/../support/require.sh"
+require man
 
 page=$(mktemp)
 trap 'rm -f "$page"' EXIT

@@ -355,7 +355,10 @@ static void fio_takes_the_command_beside_each_cell(void **state)
 	char text[1024];
 
 	(void)state;
-	require("fio", access("/usr/bin/fio", X_OK) == 0);
+	if (access("/usr/bin/fio", X_OK) < 0) {
+		assert_null(getenv("REQUIRE") ? strstr(getenv("REQUIRE"), "fio") : NULL);
+		skip();
+	}
 	command_run(&run,
 		"run %s --pattern randrw --write %s --count 500 --depth 2,8 --cache wt "
 		"--output-format json -q",
