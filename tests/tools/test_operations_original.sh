@@ -7,9 +7,8 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
 
-for means in postmark cc; do
-	command -v "$means" >/dev/null || { echo "skipped: needs $means"; exit 77; }
-done
+. tests/support/require.sh
+require postmark cc
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
