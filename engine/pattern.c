@@ -62,12 +62,6 @@ static int pattern_next(struct source *source, struct plan *plan)
 	return 1;
 }
 
-static void pattern_done(struct source *source, const struct plan *plan)
-{
-	(void)source;
-	(void)plan;
-}
-
 static void pattern_free(struct source *source)
 {
 	free(container_of(source, struct pattern, source));
@@ -75,7 +69,6 @@ static void pattern_free(struct source *source)
 
 static const struct source_ops pattern_ops = {
 	.next = pattern_next,
-	.done = pattern_done,
 	.free = pattern_free,
 };
 

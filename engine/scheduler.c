@@ -178,21 +178,37 @@ static void hash_request(struct scheduler *scheduler, const struct request *requ
 		flush_hash(scheduler);
 }
 
+static bool window_has_room(const struct scheduler *scheduler, const struct request *request)
+{
+	return request->op == REQUEST_FLUSH ||
+	       scheduler->allocated[request->op] < scheduler->config.window;
+}
+
+static void enqueue(struct scheduler *scheduler, struct request *request)
+{
+	scheduler->allocated[request->op]++;
+	request->state = REQUEST_QUEUED;
+	scheduler->result.requests_queued++;
+	fifo_push(&scheduler->queue, request);
+}
+
 /* The request's stage is open: it may go unless something is in its way. */
 static void offer(struct scheduler *scheduler, struct request *request, struct fifo *fifo)
 {
+	request->queued_ns = scheduler->now_ns;
 	if (request->blockers || request->plan->waits_for_file) {
 		request->state = REQUEST_HELD;
-		request->queued_ns = scheduler->now_ns;
 		scheduler->result.held++;
-		return;
-	}
-	request->state = REQUEST_WAITING;
-	request->queued_ns = -1;
-	if (fifo == &scheduler->fresh)
-		fifo_push(fifo, request);
-	else
+	} else if (fifo == &scheduler->returned) {
+		request->state = REQUEST_WAITING;
 		fifo_insert(fifo, request);
+	} else if (!fifo->first && !scheduler->returned.first &&
+		   window_has_room(scheduler, request)) {
+		enqueue(scheduler, request); /* the common case: nobody waits */
+	} else {
+		request->state = REQUEST_WAITING;
+		fifo_push(fifo, request);
+	}
 }
 
 static void open_stage(struct scheduler *scheduler, struct plan *plan, struct fifo *fifo)
@@ -255,7 +271,8 @@ static void finish_plan(struct scheduler *scheduler, struct plan *plan)
 		scheduler->result.plan_errors++;
 	if (scheduler->conflicts)
 		conflicts_leave_plan(scheduler->conflicts, plan, plan_opened, scheduler);
-	scheduler->config.source->ops->done(scheduler->config.source, plan);
+	if (scheduler->config.source->ops->done)
+		scheduler->config.source->ops->done(scheduler->config.source, plan);
 	plan_release(plan);
 	plan->next_free = scheduler->free_plans;
 	scheduler->free_plans = plan;
@@ -287,7 +304,8 @@ static bool draw(struct scheduler *scheduler)
 		return false;
 	}
 	if (!plan->first) {
-		source->ops->done(source, plan);
+		if (source->ops->done)
+			source->ops->done(source, plan);
 		plan->next_free = scheduler->free_plans;
 		scheduler->free_plans = plan;
 		return true;
@@ -306,16 +324,13 @@ static bool admit(struct scheduler *scheduler)
 	struct fifo *fifo = scheduler->returned.first ? &scheduler->returned : &scheduler->fresh;
 	struct request *request = fifo->first;
 
-	if (!request || (request->op != REQUEST_FLUSH &&
-				scheduler->allocated[request->op] >= scheduler->config.window))
+	if (!request || !window_has_room(scheduler, request))
 		return false;
 	(void)fifo_pop(fifo);
-	scheduler->allocated[request->op]++;
-	if (request->queued_ns < 0)
+	/* Waiting for the window is not being in the queue; being held is. */
+	if (request->state == REQUEST_WAITING && fifo == &scheduler->fresh)
 		request->queued_ns = scheduler->now_ns;
-	request->state = REQUEST_QUEUED;
-	scheduler->result.requests_queued++;
-	fifo_push(&scheduler->queue, request);
+	enqueue(scheduler, request);
 	return true;
 }
 

@@ -16,7 +16,8 @@ struct source_ops {
 	 * without requests is an operation that sends nothing and is done at once. */
 	int (*next)(struct source *source, struct plan *plan);
 
-	/* The plan is complete (plan->error tells how); its requests are still readable. */
+	/* The plan is complete (plan->error tells how); its requests are still readable. May be
+	 * NULL. */
 	void (*done)(struct source *source, const struct plan *plan);
 
 	void (*free)(struct source *source);

@@ -26,7 +26,6 @@ static struct request next_request(struct source *source)
 	plan_clear(&plan, &pool);
 	assert_int_equal(source->ops->next(source, &plan), 1);
 	request = *plan.first;
-	source->ops->done(source, &plan);
 	plan_release(&plan);
 	return request;
 }
