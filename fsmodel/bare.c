@@ -281,8 +281,7 @@ static int check_config(const struct layout_config *config, struct error *error)
 			config->block_bytes);
 	if (!config->block_count || config->block_count > FREESPACE_BLOCKS_MAX)
 		return error_set(error, -EINVAL,
-			"%llu blocks: a layout needs 1 to %llu; choose another --size or block "
-			"size",
+			"%llu blocks: a layout needs 1 to %llu; choose another --size",
 			(unsigned long long)config->block_count,
 			(unsigned long long)FREESPACE_BLOCKS_MAX);
 	if (config->first_block > INT64_MAX / config->block_bytes - config->block_count)

@@ -146,7 +146,7 @@ static void set_number(struct session *session, const struct origin *origin,
 	if (words != 1) {
 		session_fault(session, origin,
 			words ? "`%s` takes one number; PostMark would ignore what follows the "
-			"first"
+				"first"
 			      : "`%s` needs a number; PostMark would keep the old one",
 			command->word);
 		return;

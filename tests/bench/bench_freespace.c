@@ -163,6 +163,8 @@ static void bench_time(uint64_t extents, long calls)
 			abort();
 	}
 	printf("free extents: %llu at start\n", (unsigned long long)freespace_extents(space));
+	/* Aged first: nodes that rising keys have filled to the brim split at the first touch. */
+	play_space(space, &rng, blocks, (long)extents, 0, &cost);
 	for (int round = 0; round < ROUNDS; round++) {
 		double worst;
 
@@ -185,11 +187,58 @@ static void bench_time(uint64_t extents, long calls)
 	freespace_free(space);
 }
 
+/* A pool of one-extent files: packed; with a gap behind each (the span is about three times the
+ * pool); and that pool after as many removals and creations of random files. */
+static void bench_memory(uint32_t files, uint64_t span_blocks, bool aged)
+{
+	const struct layout_config config = {
+		.block_count = (uint64_t)files * 16,
+		.block_bytes = 4096,
+		.files_max = files,
+		.span_blocks = span_blocks,
+		.files_expected = files,
+		.max_request_bytes = 512 * 1024,
+	};
+	struct request_pool pool;
+	struct layout *layout;
+	struct plan plan;
+	struct rng rng;
+
+	rng_seed(&rng, 42, RNG_LOAD);
+	must(request_pool_init(&pool, 64));
+	plan_clear(&plan, &pool);
+	must(layout_find("contiguous")->format(&config, &layout, NULL));
+	for (uint32_t slot = 0; slot < files; slot++) {
+		must(layout->ops->create(layout, slot, 4096 * (1 + rng_below(&rng, 4)), 0, &plan));
+		plan_release(&plan);
+	}
+	for (uint32_t i = 0; aged && i < files; i++) {
+		const uint32_t slot = (uint32_t)rng_below(&rng, files);
+
+		must(layout->ops->remove(layout, slot, 0, &plan));
+		must(layout->ops->create(layout, slot, 4096 * (1 + rng_below(&rng, 4)), 0, &plan));
+		plan_release(&plan);
+	}
+	printf("%8u files, %-17s %5.1f bytes a file (%.1f with twice the slots)\n", files,
+		aged          ? "aged:"
+		: span_blocks ? "gap behind each:"
+			      : "packed:",
+		(double)layout->memory_bytes / files,
+		(double)layout->memory_bytes / files + (double)sizeof(uint64_t[2]));
+	layout->ops->free(layout);
+	request_pool_done(&pool);
+}
+
 int main(int argc, char **argv)
 {
 	const uint64_t extents = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000;
 	const long calls = argc > 2 ? strtol(argv[2], NULL, 10) : 400000;
 
 	bench_time(extents, calls);
+	for (uint32_t files = 1000000; files <= 10000000; files *= 10) {
+		bench_memory(files, 0, false);
+		bench_memory(files, (uint64_t)files * 8, false);
+		bench_memory(files, (uint64_t)files * 8, true);
+	}
 	return 0;
 }
