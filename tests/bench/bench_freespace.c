@@ -9,23 +9,20 @@
  *
  * Usage: bench_freespace [EXTENTS [CALLS PER ROUND]]
  */
+#include "engine/clock.h"
 #include "engine/rng.h"
 #include "fsmodel/freespace.h"
 
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define ROUNDS 9
 #define HELD 4096 /* allocations are held this long before they are given back */
 
 static double now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+	return (double)clock_now(&clock_monotonic);
 }
 
 static void must(int result)
