@@ -67,8 +67,16 @@ struct request {
 
 	/* Private to engine/scheduler and engine/conflicts. */
 	uint8_t state;
-	uint32_t blockers; /* earlier requests that overlap and must finish first */
-	struct request *queue_next;
+	bool held;                  /* had to wait for an earlier one */
+	uint32_t blockers;          /* earlier requests that overlap and must finish first */
+	uint32_t dispatch;          /* place in the D order; merged requests share it */
+	struct request *queue_next; /* of a child: the next part of its merged request */
+
+	/* Private to engine/host_queue and its elevators, but for reading children. */
+	struct request *children; /* a merged request's parts by LBA; NULL for a plain one */
+	struct request *queue_prev;
+	nsec_t entered_ns; /* the elevator's instant, from which expiry counts */
+	uint32_t list;     /* which of the elevator's lists */
 };
 
 struct plan {
@@ -76,6 +84,7 @@ struct plan {
 	uint64_t file;        /* plans on one file keep their order; 0 = no file */
 	uint64_t transaction; /* which one of the load this plan is half of */
 	uint32_t tag;         /* free for the source */
+	uint32_t stream;      /* stands for a process where an elevator tells them apart */
 	uint32_t generation;  /* of the file's content when this plan writes it; for stamps */
 	uint8_t kind;         /* enum plan_kind */
 	bool writes;          /* any request writes: set by plan_add() */
@@ -123,6 +132,8 @@ static inline struct request *plan_add(struct plan *plan, enum request_op op,
 	request->result = 0;
 	request->slot = REQUEST_NO_SLOT;
 	request->blockers = 0;
+	request->held = false;
+	request->children = NULL;
 	request->plan = plan;
 	request->next = NULL;
 	if (plan->last)
@@ -143,6 +154,7 @@ static inline void plan_clear(struct plan *plan, struct request_pool *pool)
 	plan->file = 0;
 	plan->transaction = 0;
 	plan->tag = 0;
+	plan->stream = 0;
 	plan->generation = 0;
 	plan->kind = PLAN_PATTERN;
 	plan->writes = false;
@@ -155,6 +167,17 @@ static inline void plan_clear(struct plan *plan, struct request_pool *pool)
 	plan->unstarted = NULL;
 	plan->waits_for_file = false;
 	plan->file_next = NULL;
+}
+
+/* The process, so to speak, that the request belongs to. */
+static inline uint32_t request_stream(const struct request *request)
+{
+	return request->plan->stream;
+}
+
+static inline uint64_t request_end(const struct request *request)
+{
+	return request->offset_bytes + request->length_bytes;
 }
 
 /* Gives the plan's requests back to the pool. */
