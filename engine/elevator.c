@@ -108,6 +108,18 @@ int elevator_options_set(const struct elevator_ops *ops, struct elevator_options
 	return 0;
 }
 
+static uint32_t list_count(const struct elevator_ops *ops, uint32_t streams)
+{
+	return ops->lists ? ops->lists(streams) : 1;
+}
+
+size_t elevator_memory_bytes(const struct elevator_ops *ops, size_t capacity, uint32_t streams)
+{
+	return ops->bytes + list_count(ops, streams) * sizeof(struct elevator_list) +
+	       ((size_t)streams + 2) * ops->stream_bytes +
+	       (ops->sorted ? lba_index_memory_bytes(capacity) : 0);
+}
+
 int elevator_new(const struct elevator_ops *ops, const struct elevator_options *options,
 	size_t capacity, uint32_t streams, struct elevator **ret_elevator)
 {
@@ -120,12 +132,15 @@ int elevator_new(const struct elevator_ops *ops, const struct elevator_options *
 	elevator->options = *options;
 	elevator->streams = streams;
 	elevator->front_merges = true;
-	elevator->lists = calloc(ops->lists ? ops->lists(elevator) : 1, sizeof(*elevator->lists));
-	if (!elevator->lists || (ops->sorted && lba_index_new(capacity, &elevator->index)) ||
-		(ops->init && ops->init(elevator))) {
+	elevator->lists = calloc(list_count(ops, streams), sizeof(*elevator->lists));
+	elevator->per_stream = calloc((size_t)streams + 2, max_u64(ops->stream_bytes, 1));
+	if (!elevator->lists || !elevator->per_stream ||
+		(ops->sorted && lba_index_new(capacity, &elevator->index))) {
 		elevator_free(elevator);
 		return -ENOMEM;
 	}
+	if (ops->init)
+		ops->init(elevator);
 	*ret_elevator = elevator;
 	return 0;
 }
@@ -134,10 +149,9 @@ void elevator_free(struct elevator *elevator)
 {
 	if (!elevator)
 		return;
-	if (elevator->ops->done)
-		elevator->ops->done(elevator);
 	lba_index_free(elevator->index);
 	free(elevator->lists);
+	free(elevator->per_stream);
 	free(elevator);
 }
 

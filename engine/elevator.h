@@ -66,6 +66,7 @@ struct elevator {
 	uint32_t streams;        /* a request's stream is below that */
 	struct lba_index *index; /* NULL: by arrival only */
 	struct elevator_list *lists;
+	void *per_stream;  /* see elevator_ops.stream_bytes */
 	size_t count;      /* waiting; merged requests count once */
 	size_t at_drive;   /* handed over and not complete */
 	bool front_merges; /* else only with the request inserted last; set by init */
@@ -79,15 +80,15 @@ struct elevator_ops {
 	bool sorted;      /* keeps its lists by LBA too */
 	bool tail_merges; /* a request may only merge with the one inserted last */
 
+	size_t stream_bytes; /* memory, zero at first, for each stream and two more */
+
 	/* How many lists there are; NULL: one. */
-	uint32_t (*lists)(const struct elevator *elevator);
+	uint32_t (*lists)(uint32_t streams);
 	/* The list that a request belongs to; NULL: 0. */
 	uint32_t (*list)(const struct elevator *elevator, const struct request *request);
 
-	/* Memory of its own and starting values; -ENOMEM. Either may be NULL. */
-	int (*init)(struct elevator *elevator);
-	void (*done)(struct elevator *elevator);
-
+	/* Sets what does not start at zero. May be NULL. */
+	void (*init)(struct elevator *elevator);
 	/* The request has been put into its list. May be NULL. */
 	void (*inserted)(struct elevator *elevator, struct request *request, nsec_t now_ns);
 	/* Chooses; elevator_next takes what is returned out of its list. Only called while
@@ -117,6 +118,8 @@ uint64_t elevator_options_get(
 int elevator_new(const struct elevator_ops *ops, const struct elevator_options *options,
 	size_t capacity, uint32_t streams, struct elevator **ret_elevator);
 void elevator_free(struct elevator *elevator);
+/* Memory that elevator_new takes. */
+size_t elevator_memory_bytes(const struct elevator_ops *ops, size_t capacity, uint32_t streams);
 
 /* What the host queue calls. Instants never go back. */
 void elevator_insert(struct elevator *elevator, struct request *request, nsec_t now_ns);

@@ -21,8 +21,6 @@
 #include "engine/elevator.h"
 #include "engine/elevator_history.h"
 
-#include <stdlib.h>
-
 /* Seeks back: at most MAXBACK (1024*1024 sectors), at twice the cost (as-iosched.txt, policy 1). */
 #define BACK_BYTES (1024 * 1024 * UINT64_C(512))
 #define BACK_PENALTY 2
@@ -80,9 +78,9 @@ static struct anticipatory *of(struct elevator *elevator)
 	return container_of(elevator, struct anticipatory, elevator);
 }
 
-static uint32_t lists(const struct elevator *elevator)
+static uint32_t lists(uint32_t streams)
 {
-	(void)elevator;
+	(void)streams;
 	return 2;
 }
 
@@ -92,23 +90,15 @@ static uint32_t list(const struct elevator *elevator, const struct request *requ
 	return request->op;
 }
 
-static int init(struct elevator *elevator)
+static void init(struct elevator *elevator)
 {
 	struct anticipatory *as = of(elevator);
 
-	as->streams = calloc(elevator->streams, sizeof(*as->streams));
-	if (!as->streams)
-		return -ENOMEM;
+	as->streams = elevator->per_stream;
 	as->stream = NO_STREAM;
 	as->op = REQUEST_READ;
 	as->write_count = max_u64(BATCH_COUNT_LEAST,
 		(uint64_t)(elevator->options.write_batch_expire_ns / BATCH_COUNT_NS));
-	return 0;
-}
-
-static void done(struct elevator *elevator)
-{
-	free(of(elevator)->streams);
 }
 
 /* Learns from a read that arrives for the stream. */
@@ -394,10 +384,10 @@ const struct elevator_ops elevator_anticipatory_ops = {
 	.options = options,
 	.bytes = sizeof(struct anticipatory),
 	.sorted = true,
+	.stream_bytes = sizeof(struct stream),
 	.lists = lists,
 	.list = list,
 	.init = init,
-	.done = done,
 	.inserted = inserted,
 	.next = next,
 	.completed = completed,

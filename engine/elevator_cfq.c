@@ -21,8 +21,6 @@
 #include "engine/elevator.h"
 #include "engine/elevator_history.h"
 
-#include <stdlib.h>
-
 #define SAMPLES_VALID 80                     /* cfq-iosched.c: sample_valid(), 256 = 1 */
 #define FAR_SECTORS (128 * 1024)             /* cfq-iosched.c: CIC_SEEKY */
 #define FAR_IDLE_NS (2 * NSEC_PER_MSEC)      /* cfq_arm_slice_timer() */
@@ -33,7 +31,8 @@
 
 struct queue {
 	struct elevator_history history; /* of the stream, for a queue of reads */
-	uint32_t before, behind;         /* in the ring, while something waits */
+	uint32_t before, behind;         /* in the ring */
+	bool in_ring;                    /* something waits */
 	size_t at_drive;
 	nsec_t slice_end_ns;  /* 0 before the slice's first request */
 	nsec_t idle_until_ns; /* 0 when not idling */
@@ -59,9 +58,9 @@ static struct cfq *of(struct elevator *elevator)
 	return container_of(elevator, struct cfq, elevator);
 }
 
-static uint32_t lists(const struct elevator *elevator)
+static uint32_t lists(uint32_t streams)
 {
-	return elevator->streams + 1;
+	return streams + 1;
 }
 
 static uint32_t list(const struct elevator *elevator, const struct request *request)
@@ -69,33 +68,26 @@ static uint32_t list(const struct elevator *elevator, const struct request *requ
 	return request->op == REQUEST_WRITE ? elevator->streams : request_stream(request);
 }
 
-static int init(struct elevator *elevator)
+static void init(struct elevator *elevator)
 {
 	struct cfq *cfq = of(elevator);
 
 	cfq->writes = elevator->streams;
 	cfq->anchor = elevator->streams + 1;
 	cfq->active = NONE;
-	cfq->queues = calloc((size_t)elevator->streams + 2, sizeof(*cfq->queues));
-	if (!cfq->queues)
-		return -ENOMEM;
+	cfq->queues = elevator->per_stream;
 	for (uint32_t i = 0; i <= cfq->anchor; i++) {
 		cfq->queues[i].before = cfq->queues[i].behind = i;
 		cfq->queues[i].fresh = true;
 		cfq->queues[i].worth_idling = true;
 	}
-	return 0;
-}
-
-static void done(struct elevator *elevator)
-{
-	free(of(elevator)->queues);
 }
 
 static void ring_remove(struct cfq *cfq, uint32_t which)
 {
 	struct queue *queue = &cfq->queues[which];
 
+	queue->in_ring = false;
 	cfq->queues[queue->before].behind = queue->behind;
 	cfq->queues[queue->behind].before = queue->before;
 }
@@ -106,6 +98,7 @@ static void ring_add(struct cfq *cfq, uint32_t which)
 	struct queue *queue = &cfq->queues[which];
 	uint32_t behind = cfq->anchor;
 
+	queue->in_ring = true;
 	if (queue->fresh)
 		do
 			behind = cfq->queues[behind].behind;
@@ -124,7 +117,7 @@ static void end_slice(struct cfq *cfq)
 	queue->fresh = false;
 	queue->must_send = false;
 	queue->idle_until_ns = 0;
-	if (cfq->elevator.lists[cfq->active].count) {
+	if (queue->in_ring) {
 		ring_remove(cfq, cfq->active);
 		ring_add(cfq, cfq->active);
 	}
@@ -175,7 +168,7 @@ static void learn(struct cfq *cfq, struct queue *queue, const struct request *re
 {
 	struct elevator_history *history = &queue->history;
 	const nsec_t idle_ns = cfq->elevator.options.slice_idle_ns;
-	const nsec_t think_ns = now_ns - history->last_end_ns;
+	const nsec_t think_ns = history->last_end_ns ? now_ns - history->last_end_ns : 0;
 
 	history_think(history, think_ns < 2 * idle_ns ? think_ns : 2 * idle_ns);
 	history_seek(history, read);
@@ -191,7 +184,7 @@ static void inserted(struct elevator *elevator, struct request *request, nsec_t 
 	struct cfq *cfq = of(elevator);
 	struct queue *queue = &cfq->queues[request->list];
 
-	if (elevator->lists[request->list].count == 1)
+	if (!queue->in_ring)
 		ring_add(cfq, request->list);
 	if (request->op == REQUEST_READ) {
 		learn(cfq, queue, request, now_ns);
@@ -293,13 +286,12 @@ static void completed(struct elevator *elevator, const struct request *request, 
 {
 	struct cfq *cfq = of(elevator);
 	struct queue *queue = &cfq->queues[request->list];
-	const bool waits = elevator->lists[request->list].count;
 
 	queue->at_drive--;
 	if (request->op == REQUEST_READ)
 		queue->history.last_end_ns = now_ns;
 	if (cfq->active != request->list) {
-		if (!queue->at_drive && waits) {
+		if (!queue->at_drive && queue->in_ring) {
 			ring_remove(cfq, request->list);
 			ring_add(cfq, request->list);
 		}
@@ -307,7 +299,7 @@ static void completed(struct elevator *elevator, const struct request *request, 
 	}
 	if (now_ns > queue->slice_end_ns)
 		end_slice(cfq);
-	else if (!waits && !queue->at_drive)
+	else if (!queue->in_ring && !queue->at_drive)
 		(void)begin_idling(cfq, now_ns);
 }
 
@@ -350,10 +342,10 @@ const struct elevator_ops elevator_cfq_ops = {
 	.options = options,
 	.bytes = sizeof(struct cfq),
 	.sorted = true,
+	.stream_bytes = sizeof(struct queue),
 	.lists = lists,
 	.list = list,
 	.init = init,
-	.done = done,
 	.inserted = inserted,
 	.next = next,
 	.completed = completed,

@@ -19,9 +19,9 @@ struct deadline {
 	uint64_t starved;  /* batches of reads that writes have waited for */
 };
 
-static uint32_t lists(const struct elevator *elevator)
+static uint32_t lists(uint32_t streams)
 {
-	(void)elevator;
+	(void)streams;
 	return 2;
 }
 
@@ -31,10 +31,9 @@ static uint32_t list(const struct elevator *elevator, const struct request *requ
 	return request->op;
 }
 
-static int init(struct elevator *elevator)
+static void init(struct elevator *elevator)
 {
 	elevator->front_merges = elevator->options.front_merges;
-	return 0;
 }
 
 static enum request_op choose_direction(struct deadline *deadline)

@@ -48,13 +48,25 @@ static uint32_t key_list(lba_key key)
 	return (uint32_t)(key >> 96);
 }
 
+static size_t chunks_needed(size_t capacity)
+{
+	return 4 * capacity / CHUNK + 3;
+}
+
+size_t lba_index_memory_bytes(size_t capacity)
+{
+	return sizeof(struct lba_index) +
+	       chunks_needed(capacity) *
+		       (sizeof(struct chunk) + sizeof(lba_key) + sizeof(uint32_t));
+}
+
 int lba_index_new(size_t capacity, struct lba_index **ret_index)
 {
 	struct lba_index *index = calloc(1, sizeof(*index));
 
 	if (!index)
 		return -ENOMEM;
-	index->chunk_count = 4 * capacity / CHUNK + 3;
+	index->chunk_count = chunks_needed(capacity);
 	index->least = calloc(index->chunk_count, sizeof(*index->least));
 	index->order = calloc(index->chunk_count, sizeof(*index->order));
 	index->chunks = calloc(index->chunk_count, sizeof(*index->chunks));

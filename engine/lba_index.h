@@ -23,6 +23,8 @@ struct lba_index;
 /* Room for capacity requests; -ENOMEM. */
 int lba_index_new(size_t capacity, struct lba_index **ret_index);
 void lba_index_free(struct lba_index *index);
+/* Memory that lba_index_new takes. */
+size_t lba_index_memory_bytes(size_t capacity);
 
 void lba_index_insert(struct lba_index *index, struct request *request);
 
