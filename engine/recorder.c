@@ -20,9 +20,7 @@ double recorder_depth_mean(const struct recorder *recorder)
 
 	if (elapsed_ns <= 0)
 		return 0;
-	return (double)(recorder->operations[REQUEST_READ].drive.sum_ns +
-			recorder->operations[REQUEST_WRITE].drive.sum_ns) /
-	       (double)elapsed_ns;
+	return (double)recorder->at_drive_ns / (double)elapsed_ns;
 }
 
 uint64_t recorder_errors(const struct recorder *recorder)

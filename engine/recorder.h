@@ -39,6 +39,7 @@ struct recorder {
 	struct recorder_kind kinds[RECORDER_KINDS];
 	nsec_t first_dispatch_ns, last_completion_ns; /* of transfers; 0 before the first */
 	bool started;
+	nsec_t at_drive_ns; /* transfers at the drive, summed over them; merged ones count once */
 	struct recorder_failure first_failure; /* error 0 while there is none */
 	struct series *series;                 /* may be NULL */
 };

@@ -1,76 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How a request moves: REQUEST_NEW (its stage is closed) -> HELD (something earlier is in its way)
- * -> WAITING (may go, the window has no room for its direction) -> QUEUED (in the host queue)
- * -> AT_DRIVE -> gone. Only requests that can be dispatched take room in the window, so what is
- * held can never keep out what it waits for.
- *
- * Admission is in Q order: when the first waiting request finds no room nobody passes it, as the
- * one thread of a benchmark would sleep for a request of its own.
+ * From the host queue to the drive and back: the depth gate and the loop. What is drawn, held and
+ * admitted is decided in engine/admission.c; engine/scheduler_state.h says how the two share.
  */
 #include "engine/scheduler.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "engine/conflicts.h"
-#include "engine/fifo.h"
-
-/* Requests drawn ahead: enough for `plans` small operations, bounded for large ones. */
-#define REQUESTS_AHEAD 16384
-
-/* Requests hashed at a time: the library's call costs more than 16 bytes do. */
-#define HASH_BATCH 64
-
-enum request_state { REQUEST_NEW, REQUEST_HELD, REQUEST_WAITING, REQUEST_QUEUED, REQUEST_AT_DRIVE };
-
-struct scheduler {
-	struct scheduler_config config;
-	struct scheduler_result result;
-	struct request_pool pool;
-	struct conflicts *conflicts; /* NULL for sources that only read */
-	struct plan *plans;
-	struct plan *free_plans;
-	unsigned plans_in_flight;
-	struct plan *stashed;      /* drawn, not started: strict order */
-	uint64_t transaction;      /* the one that runs, in strict order */
-	const struct plan *reader; /* blocking reads: nothing is drawn before it is complete */
-	struct fifo returned;      /* may go again: held before, or of a later stage */
-	struct fifo fresh;         /* of the plan drawn last */
-	struct fifo queue;         /* the host queue */
-	unsigned allocated[REQUEST_OPS]; /* window in use */
-	unsigned at_drive, flushes_at_drive;
-	uint32_t *free_slots;
-	unsigned free_slot_count;
-	uint32_t *free_flush_slots;
-	unsigned free_flush_count;
-	struct request **by_slot; /* at the drive; NULL when the slot is free */
-	struct request **batch;
-	struct request **done;
-	unsigned slots;
-	bool exhausted; /* the source has no more */
-	bool draining;
-	uint64_t sequence;
-	nsec_t now_ns;
-	XXH3_state_t *hash;
-	uint8_t hash_batch[HASH_BATCH][16];
-	unsigned hash_count;
-};
-
-static size_t requests_needed(const struct source *source, unsigned plans)
-{
-	size_t ahead = source->requests_per_plan_max * plans;
-
-	if (ahead > REQUESTS_AHEAD)
-		ahead = REQUESTS_AHEAD;
-	return ahead + source->requests_per_plan_max;
-}
+#include "engine/scheduler_state.h"
 
 size_t scheduler_memory_bytes(const struct source *source, unsigned window, unsigned plans)
 {
-	size_t requests = requests_needed(source, plans);
+	size_t requests = admission_requests(source, plans);
 
 	/* The conflict index: two nodes a request and up to twice as many chunk heads. */
 	return requests * (sizeof(struct request) + 4 * 2 + 4 * 4) +
@@ -78,37 +20,52 @@ size_t scheduler_memory_bytes(const struct source *source, unsigned window, unsi
 	       (size_t)window * 4 * sizeof(void *);
 }
 
+/* With nothing to sort and nothing to merge the host queue is a line of requests. */
+static int make_queue(struct scheduler *scheduler)
+{
+	const struct scheduler_config *config = &scheduler->config;
+	const struct host_queue_config queue = {
+		.elevator = config->elevator,
+		.options = config->elevator_options,
+		.merge = config->merge,
+		.max_request_bytes = config->max_request_bytes,
+		.capacity = 2 * (size_t)config->window,
+		.streams = config->streams ? config->streams : 1,
+	};
+
+	if (!config->elevator || (config->elevator == &elevator_noop_ops && !config->merge))
+		return 0;
+	return host_queue_new(&queue, &scheduler->queue);
+}
+
 static int allocate(struct scheduler *scheduler)
 {
 	const struct scheduler_config *config = &scheduler->config;
-	unsigned plan_count = config->plans + 1; /* one more for a stashed plan */
 	unsigned slots = config->depth + config->flushes;
 
 	scheduler->slots = slots;
-	scheduler->plans = calloc(plan_count, sizeof(*scheduler->plans));
 	scheduler->free_slots = malloc(config->depth * sizeof(uint32_t));
 	scheduler->free_flush_slots = malloc(config->flushes * sizeof(uint32_t));
 	scheduler->by_slot = calloc(slots, sizeof(struct request *));
 	scheduler->batch = calloc(slots, sizeof(struct request *));
 	scheduler->done = calloc(slots, sizeof(struct request *));
-	scheduler->hash = XXH3_createState();
-	if (!scheduler->plans || !scheduler->free_slots || !scheduler->free_flush_slots ||
-		!scheduler->by_slot || !scheduler->batch || !scheduler->done || !scheduler->hash ||
-		request_pool_init(&scheduler->pool, requests_needed(config->source, config->plans)))
+	if (!scheduler->free_slots || !scheduler->free_flush_slots || !scheduler->by_slot ||
+		!scheduler->batch || !scheduler->done || admission_init(scheduler) ||
+		make_queue(scheduler))
 		return -ENOMEM;
-	if (!config->source->reads_only &&
-		conflicts_new(&scheduler->pool, config->source->request_bytes_max, plan_count,
-			&scheduler->conflicts))
-		return -ENOMEM;
-	for (unsigned i = plan_count; i-- > 0;) {
-		scheduler->plans[i].next_free = scheduler->free_plans;
-		scheduler->free_plans = &scheduler->plans[i];
-	}
 	for (unsigned i = config->depth; i-- > 0;)
 		scheduler->free_slots[scheduler->free_slot_count++] = i;
 	for (unsigned i = config->flushes; i-- > 0;)
 		scheduler->free_flush_slots[scheduler->free_flush_count++] = config->depth + i;
 	return 0;
+}
+
+/* The longest transfer that can reach the drive. */
+static uint32_t transfer_bytes_max(const struct scheduler_config *config)
+{
+	uint32_t own = config->source->request_bytes_max;
+
+	return config->merge && config->max_request_bytes > own ? config->max_request_bytes : own;
 }
 
 int scheduler_new(const struct scheduler_config *config, struct scheduler **ret_scheduler,
@@ -122,7 +79,7 @@ int scheduler_new(const struct scheduler_config *config, struct scheduler **ret_
 		target_assert_writable(config->target);
 	assert(!config->buffers ||
 		(config->buffers->slots >= config->depth &&
-			config->buffers->slot_bytes >= config->source->request_bytes_max));
+			config->buffers->slot_bytes >= transfer_bytes_max(config)));
 	scheduler = calloc(1, sizeof(*scheduler));
 	if (!scheduler)
 		return error_set(error, -ENOMEM, "no memory for the scheduler");
@@ -131,7 +88,7 @@ int scheduler_new(const struct scheduler_config *config, struct scheduler **ret_
 		scheduler_free(scheduler);
 		return error_set(error, -ENOMEM,
 			"no memory for %zu requests in flight: lower --plans (%u) or --window (%u)",
-			requests_needed(config->source, config->plans), config->plans,
+			admission_requests(config->source, config->plans), config->plans,
 			config->window);
 	}
 	*ret_scheduler = scheduler;
@@ -142,10 +99,8 @@ void scheduler_free(struct scheduler *scheduler)
 {
 	if (!scheduler)
 		return;
-	XXH3_freeState(scheduler->hash);
-	conflicts_free(scheduler->conflicts);
-	request_pool_done(&scheduler->pool);
-	free(scheduler->plans);
+	host_queue_free(scheduler->queue);
+	admission_done(scheduler);
 	free(scheduler->free_slots);
 	free(scheduler->free_flush_slots);
 	free(scheduler->by_slot);
@@ -154,259 +109,103 @@ void scheduler_free(struct scheduler *scheduler)
 	free(scheduler);
 }
 
-static void flush_hash(struct scheduler *scheduler)
-{
-	(void)XXH3_64bits_update(scheduler->hash, scheduler->hash_batch,
-		scheduler->hash_count * sizeof(scheduler->hash_batch[0]));
-	scheduler->hash_count = 0;
-}
-
-/* One request's share of q_stream_hash: 16 bytes, little endian whatever the machine. */
-static void hash_request(struct scheduler *scheduler, const struct request *request)
-{
-	uint8_t *record = scheduler->hash_batch[scheduler->hash_count++];
-	uint64_t offset = htole64(request->offset_bytes);
-	uint32_t length = htole32(request->length_bytes);
-
-	memcpy(record, &offset, 8);
-	memcpy(record + 8, &length, 4);
-	record[12] = request->op;
-	record[13] = request->role;
-	record[14] = request->stage;
-	record[15] = request->fua;
-	if (scheduler->hash_count == HASH_BATCH)
-		flush_hash(scheduler);
-}
-
-static bool window_has_room(const struct scheduler *scheduler, const struct request *request)
-{
-	return request->op == REQUEST_FLUSH ||
-	       scheduler->allocated[request->op] < scheduler->config.window;
-}
-
-static void enqueue(struct scheduler *scheduler, struct request *request)
-{
-	scheduler->allocated[request->op]++;
-	request->state = REQUEST_QUEUED;
-	scheduler->result.requests_queued++;
-	fifo_push(&scheduler->queue, request);
-}
-
-/* The request's stage is open: it may go unless something is in its way. */
-static void offer(struct scheduler *scheduler, struct request *request, struct fifo *fifo)
-{
-	request->queued_ns = scheduler->now_ns;
-	if (request->blockers || request->plan->waits_for_file) {
-		request->state = REQUEST_HELD;
-		scheduler->result.held++;
-	} else if (fifo == &scheduler->returned) {
-		request->state = REQUEST_WAITING;
-		fifo_insert(fifo, request);
-	} else if (!fifo->first && !scheduler->returned.first &&
-		   window_has_room(scheduler, request)) {
-		enqueue(scheduler, request); /* the common case: nobody waits */
-	} else {
-		request->state = REQUEST_WAITING;
-		fifo_push(fifo, request);
-	}
-}
-
-static void open_stage(struct scheduler *scheduler, struct plan *plan, struct fifo *fifo)
-{
-	uint8_t stage = plan->unstarted->stage;
-	struct request *request = plan->unstarted;
-
-	for (; request && request->stage == stage; request = request->next) {
-		plan->requests_open++;
-		offer(scheduler, request, fifo);
-	}
-	plan->unstarted = request;
-}
-
-static void unhold(struct scheduler *scheduler, struct request *request)
-{
-	if (request->state != REQUEST_HELD || request->blockers || request->plan->waits_for_file)
-		return;
-	request->state = REQUEST_WAITING;
-	fifo_insert(&scheduler->returned, request);
-}
-
-static void request_freed(void *user, struct request *request)
-{
-	unhold(user, request);
-}
-
-static void plan_opened(void *user, struct plan *plan)
-{
-	for (struct request *request = plan->first; request != plan->unstarted;
-		request = request->next)
-		unhold(user, request);
-}
-
-static void start_plan(struct scheduler *scheduler, struct plan *plan)
-{
-	scheduler->plans_in_flight++;
-	scheduler->transaction = plan->transaction;
-	for (struct request *request = plan->first; request; request = request->next) {
-		request->sequence = scheduler->sequence++;
-		request->state = REQUEST_NEW;
-		hash_request(scheduler, request);
-	}
-	scheduler->result.plans++;
-	if (scheduler->conflicts)
-		conflicts_enter(scheduler->conflicts, plan);
-	plan->unstarted = plan->first;
-	open_stage(scheduler, plan, &scheduler->fresh);
-	if (scheduler->config.reads == READS_BLOCKING &&
-		(plan->kind == PLAN_READ || plan->first->op == REQUEST_READ))
-		scheduler->reader = plan;
-}
-
-static void finish_plan(struct scheduler *scheduler, struct plan *plan)
-{
-	scheduler->plans_in_flight--;
-	if (scheduler->reader == plan)
-		scheduler->reader = NULL;
-	if (plan->error)
-		scheduler->result.plan_errors++;
-	if (scheduler->conflicts)
-		conflicts_leave_plan(scheduler->conflicts, plan, plan_opened, scheduler);
-	if (scheduler->config.source->ops->done)
-		scheduler->config.source->ops->done(scheduler->config.source, plan);
-	plan_release(plan);
-	plan->next_free = scheduler->free_plans;
-	scheduler->free_plans = plan;
-}
-
-static bool may_draw(struct scheduler *scheduler)
+/* What a request's part carries to the drive: stamps, and the judge's memory of them. */
+static void prepare_part(struct scheduler *scheduler, struct request *part, void *buffer)
 {
 	const struct scheduler_config *config = &scheduler->config;
 
-	return !scheduler->exhausted && !scheduler->draining && !scheduler->reader &&
-	       !scheduler->stashed && scheduler->plans_in_flight < config->plans &&
-	       scheduler->pool.free_count >= config->source->requests_per_plan_max;
-}
-
-/* Draws the next operation; false when there is none now. */
-static bool draw(struct scheduler *scheduler)
-{
-	struct source *source = scheduler->config.source;
-	struct plan *plan = scheduler->free_plans;
-
-	if (!may_draw(scheduler))
-		return false;
-	scheduler->free_plans = plan->next_free;
-	plan_clear(plan, &scheduler->pool);
-	if (source->ops->next(source, plan) == 0) {
-		plan->next_free = scheduler->free_plans;
-		scheduler->free_plans = plan;
-		scheduler->exhausted = true;
-		return false;
-	}
-	if (!plan->first) {
-		if (source->ops->done)
-			source->ops->done(source, plan);
-		plan->next_free = scheduler->free_plans;
-		scheduler->free_plans = plan;
-		return true;
-	}
-	if (scheduler->config.order == ORDER_STRICT && scheduler->plans_in_flight &&
-		plan->transaction != scheduler->transaction)
-		scheduler->stashed = plan;
-	else
-		start_plan(scheduler, plan);
-	return true;
-}
-
-/* Moves the first waiting request into the host queue; false when there is none or no room. */
-static bool admit(struct scheduler *scheduler)
-{
-	struct fifo *fifo = scheduler->returned.first ? &scheduler->returned : &scheduler->fresh;
-	struct request *request = fifo->first;
-
-	if (!request || !window_has_room(scheduler, request))
-		return false;
-	(void)fifo_pop(fifo);
-	/* Waiting for the window is not being in the queue; being held is. */
-	if (request->state == REQUEST_WAITING && fifo == &scheduler->fresh)
-		request->queued_ns = scheduler->now_ns;
-	enqueue(scheduler, request);
-	return true;
-}
-
-/* Fills the host queue as far as window, plans and source allow. */
-static void fill(struct scheduler *scheduler)
-{
-	do {
-		while (admit(scheduler))
-			;
-		if (scheduler->stashed && !scheduler->plans_in_flight) {
-			struct plan *plan = scheduler->stashed;
-
-			scheduler->stashed = NULL;
-			start_plan(scheduler, plan);
-			continue;
-		}
-		if (scheduler->returned.first || scheduler->fresh.first)
-			return; /* the window is full for the next one */
-		if (scheduler->allocated[REQUEST_READ] + scheduler->allocated[REQUEST_WRITE] >=
-			2 * scheduler->config.window)
-			return;
-	} while (scheduler->fresh.first || draw(scheduler));
+	part->buffer = buffer;
+	if (part->op != REQUEST_WRITE)
+		return;
+	if (config->stamp)
+		stamp_fill(buffer, part->length_bytes, part->offset_bytes, config->run,
+			(uint32_t)part->plan->file, (uint16_t)part->plan->generation);
+	if (config->shadow)
+		shadow_write(config->shadow, part);
 }
 
 static void prepare(struct scheduler *scheduler, struct request *request)
 {
 	const struct scheduler_config *config = &scheduler->config;
 	bool write = request->op == REQUEST_WRITE;
+	char *buffer;
 
 	if (write && config->durable_writes)
 		request->fua = true;
 	if (request->op == REQUEST_FLUSH || !config->buffers)
 		return;
-	request->buffer = buffers_area(config->buffers, request->slot, write);
-	if (write && config->stamp)
-		stamp_fill(request->buffer, request->length_bytes, request->offset_bytes,
-			config->run, (uint32_t)request->plan->file,
-			(uint16_t)request->plan->generation);
-	if (write && config->shadow)
-		shadow_write(config->shadow, request);
+	buffer = buffers_area(config->buffers, request->slot, write);
+	request->buffer = buffer;
+	if (!request->children) {
+		prepare_part(scheduler, request, buffer);
+		return;
+	}
+	for (struct request *part = request->children; part; part = part->queue_next)
+		prepare_part(
+			scheduler, part, buffer + (part->offset_bytes - request->offset_bytes));
 }
 
-/* Hands over what the depth gate lets through. */
-static void dispatch(struct scheduler *scheduler)
+/* The first of the plain line that there is room for. */
+static struct request *take_from_line(struct scheduler *scheduler)
+{
+	const struct request *first = scheduler->line.first;
+
+	if (!first || !(first->op == REQUEST_FLUSH ? scheduler->free_flush_count
+						   : scheduler->free_slot_count))
+		return NULL;
+	return fifo_pop(&scheduler->line);
+}
+
+static struct request *take_from_queue(struct scheduler *scheduler, nsec_t *ret_wake_ns)
+{
+	unsigned room = (scheduler->free_slot_count ? HOST_QUEUE_TRANSFER : 0u) |
+			(scheduler->free_flush_count ? HOST_QUEUE_FLUSH : 0u);
+
+	return room ? host_queue_next(scheduler->queue, scheduler->now_ns, room, ret_wake_ns)
+		    : NULL;
+}
+
+/* The next request that the depth gate lets through, with its slot; NULL when there is none. */
+static struct request *take(struct scheduler *scheduler, nsec_t *ret_wake_ns)
+{
+	struct request *request = scheduler->queue ? take_from_queue(scheduler, ret_wake_ns)
+						   : take_from_line(scheduler);
+
+	if (!request)
+		return NULL;
+	if (request->op == REQUEST_FLUSH) {
+		request->slot = scheduler->free_flush_slots[--scheduler->free_flush_count];
+		scheduler->flushes_at_drive++;
+	} else {
+		request->slot = scheduler->free_slots[--scheduler->free_slot_count];
+		scheduler->at_drive++;
+	}
+	return request;
+}
+
+/* Hands over what the depth gate lets through. Returns when an elevator that idles on purpose
+ * wants to be asked again; NSEC_NEVER when it does not. */
+static nsec_t dispatch(struct scheduler *scheduler)
 {
 	struct backend *backend = scheduler->config.backend;
+	nsec_t wake_ns = NSEC_NEVER, now_ns;
+	struct request *request;
 	unsigned count = 0;
-	nsec_t now_ns;
 
-	while (scheduler->queue.first) {
-		struct request *request = scheduler->queue.first;
-
-		if (request->op == REQUEST_FLUSH) {
-			if (!scheduler->free_flush_count)
-				break;
-			request->slot = scheduler->free_flush_slots[--scheduler->free_flush_count];
-			scheduler->flushes_at_drive++;
-		} else {
-			if (scheduler->at_drive == scheduler->config.depth)
-				break;
-			request->slot = scheduler->free_slots[--scheduler->free_slot_count];
-			scheduler->at_drive++;
-		}
-		(void)fifo_pop(&scheduler->queue);
+	while ((request = take(scheduler, &wake_ns))) {
 		prepare(scheduler, request);
 		request->state = REQUEST_AT_DRIVE;
+		request->dispatch = (uint32_t)scheduler->result.requests_dispatched++;
 		scheduler->by_slot[request->slot] = request;
 		scheduler->batch[count++] = request;
 	}
 	if (!count)
-		return;
+		return wake_ns;
 	now_ns = clock_now(scheduler->config.clock);
 	for (unsigned i = 0; i < count; i++)
 		scheduler->batch[i]->dispatched_ns = now_ns;
-	scheduler->result.requests_dispatched += count;
 	backend->ops->submit(backend, scheduler->batch, count);
+	return wake_ns;
 }
 
 /* A short transfer inside the device is an error everywhere. */
@@ -421,8 +220,6 @@ static int judge(const struct request *request)
 
 static void note_error(struct scheduler *scheduler, struct request *request, int error)
 {
-	if (!request->plan->error)
-		request->plan->error = error;
 	if (request->op == REQUEST_WRITE && scheduler->config.shadow)
 		shadow_forget(scheduler->config.shadow, request);
 	if (error == -ENODEV || error == -ENXIO || error == -ENOMEDIUM) {
@@ -431,30 +228,34 @@ static void note_error(struct scheduler *scheduler, struct request *request, int
 	}
 }
 
-/* Stages behind a failed one are never sent; whoever waits for them is let go. */
-static void cancel_rest(struct scheduler *scheduler, struct plan *plan)
+static void complete_part(struct scheduler *scheduler, struct request *part, bool merged)
 {
-	for (struct request *request = plan->unstarted; request; request = request->next) {
-		scheduler->result.requests_cancelled++;
-		if (scheduler->conflicts)
-			conflicts_leave(scheduler->conflicts, request, request_freed, scheduler);
+	const struct scheduler_config *config = &scheduler->config;
+	int error = judge(part);
+
+	recorder_add(config->recorder, part, error);
+	if (__builtin_expect(error != 0, 0))
+		note_error(scheduler, part, error);
+	else if (config->shadow && part->op == REQUEST_READ && config->buffers)
+		(void)shadow_verify(
+			config->shadow, part, part->buffer, config->run, config->verify);
+	if (config->trace) {
+		const struct trace_record record =
+			trace_record_of(part, scheduler->result.started_ns, part->dispatch,
+				(merged ? TRACE_MERGED : 0u) | (part->held ? TRACE_HELD : 0u));
+
+		trace_writer_add(config->trace, &record);
 	}
-	plan->unstarted = NULL;
+	admission_complete(scheduler, part, error);
 }
 
 static void complete(struct scheduler *scheduler, struct request *request)
 {
-	const struct scheduler_config *config = &scheduler->config;
-	struct plan *plan = request->plan;
-	int error = judge(request);
+	uint32_t dispatch_number = request->dispatch;
+	bool merged = request->children != NULL;
+	struct request *part = request, *next;
 
 	request->completed_ns = scheduler->now_ns;
-	recorder_add(config->recorder, request, error);
-	if (__builtin_expect(error != 0, 0))
-		note_error(scheduler, request, error);
-	else if (config->shadow && request->op == REQUEST_READ && config->buffers)
-		(void)shadow_verify(
-			config->shadow, request, request->buffer, config->run, config->verify);
 	scheduler->by_slot[request->slot] = NULL;
 	if (request->op == REQUEST_FLUSH) {
 		scheduler->free_flush_slots[scheduler->free_flush_count++] = request->slot;
@@ -462,18 +263,16 @@ static void complete(struct scheduler *scheduler, struct request *request)
 	} else {
 		scheduler->free_slots[scheduler->free_slot_count++] = request->slot;
 		scheduler->at_drive--;
+		scheduler->config.recorder->at_drive_ns +=
+			request->completed_ns - request->dispatched_ns;
 	}
-	scheduler->allocated[request->op]--;
-	if (scheduler->conflicts)
-		conflicts_leave(scheduler->conflicts, request, request_freed, scheduler);
-	if (--plan->requests_open)
-		return;
-	if (plan->unstarted && plan->error)
-		cancel_rest(scheduler, plan);
-	if (plan->unstarted)
-		open_stage(scheduler, plan, &scheduler->returned);
-	else
-		finish_plan(scheduler, plan);
+	if (scheduler->queue)
+		part = host_queue_completed(scheduler->queue, request, scheduler->now_ns);
+	for (; part; part = next) {
+		next = merged ? part->queue_next : NULL;
+		part->dispatch = dispatch_number;
+		complete_part(scheduler, part, merged);
+	}
 }
 
 static void tell(struct scheduler *scheduler)
@@ -534,13 +333,34 @@ static bool may_dispatch(const struct scheduler *scheduler)
 	       scheduler->result.end != SCHEDULER_DEVICE_LOST;
 }
 
-static int run_loop(struct scheduler *scheduler, struct error *error)
+/* The one place where the engine waits. */
+static int wait_for_drive(struct scheduler *scheduler, nsec_t wake_ns, struct error *error)
 {
 	struct backend *backend = scheduler->config.backend;
-	const struct scheduler_config *config = &scheduler->config;
+	int count;
 
+	scheduler->result.waits++;
+	if (scheduler->at_drive < scheduler->config.depth) {
+		const struct request *first = scheduler->line.first;
+
+		assert(!first || !may_dispatch(scheduler) || first->op == REQUEST_FLUSH);
+		scheduler->result.starved_waits++;
+	}
+	count = backend->ops->wait(backend, wake_ns, scheduler->done, scheduler->slots);
+	scheduler->now_ns = clock_now(scheduler->config.clock);
+	if (count < 0)
+		return error_set(error, count, "the %s engine failed to wait: %s",
+			backend->ops->name, strerror(-count));
+	for (int i = 0; i < count; i++)
+		complete(scheduler, scheduler->done[i]);
+	return 0;
+}
+
+static int run_loop(struct scheduler *scheduler, struct error *error)
+{
 	for (;;) {
-		int count;
+		nsec_t wake_ns = NSEC_NEVER;
+		int r;
 
 		if (!heed(scheduler)) {
 			scheduler->result.abandoned =
@@ -550,48 +370,39 @@ static int run_loop(struct scheduler *scheduler, struct error *error)
 			return 0;
 		}
 		if (may_dispatch(scheduler)) {
-			fill(scheduler);
-			dispatch(scheduler);
+			admission_fill(scheduler);
+			wake_ns = dispatch(scheduler);
 		}
-		if (!scheduler->at_drive && !scheduler->flushes_at_drive) {
+		if (!scheduler->at_drive && !scheduler->flushes_at_drive && wake_ns == NSEC_NEVER) {
 			/* Nothing can be held by nothing. */
 			assert(!may_dispatch(scheduler) || !scheduler->plans_in_flight);
 			return 0;
 		}
-		scheduler->result.waits++;
-		if (scheduler->at_drive < config->depth) {
-			assert(!scheduler->queue.first || !may_dispatch(scheduler) ||
-				scheduler->queue.first->op == REQUEST_FLUSH);
-			scheduler->result.starved_waits++;
-		}
-		count = backend->ops->wait(backend, NSEC_NEVER, scheduler->done, scheduler->slots);
-		scheduler->now_ns = clock_now(config->clock);
-		if (count < 0)
-			return error_set(error, count, "the %s engine failed to wait: %s",
-				backend->ops->name, strerror(-count));
-		for (int i = 0; i < count; i++)
-			complete(scheduler, scheduler->done[i]);
+		r = wait_for_drive(scheduler, wake_ns, error);
+		if (r < 0)
+			return r;
 	}
 }
 
 int scheduler_run(
 	struct scheduler *scheduler, struct scheduler_result *ret_result, struct error *error)
 {
+	struct series *series = scheduler->config.recorder->series;
 	int r;
 
-	(void)XXH3_64bits_reset(scheduler->hash);
-	scheduler->hash_count = 0;
+	admission_start(scheduler);
 	scheduler->result = (struct scheduler_result){ .end = SCHEDULER_COMPLETE };
 	scheduler->now_ns = clock_now(scheduler->config.clock);
 	scheduler->result.started_ns = scheduler->now_ns;
-	if (scheduler->config.recorder->series)
-		series_start(scheduler->config.recorder->series, scheduler->now_ns);
+	if (series)
+		series_start(series, scheduler->now_ns);
 	r = run_loop(scheduler, error);
 	scheduler->result.finished_ns = scheduler->now_ns;
-	if (scheduler->config.recorder->series)
-		series_finish(scheduler->config.recorder->series, scheduler->now_ns);
-	flush_hash(scheduler);
-	scheduler->result.q_stream_hash = XXH3_64bits_digest(scheduler->hash);
+	if (series)
+		series_finish(series, scheduler->now_ns);
+	scheduler->result.q_stream_hash = admission_hash(scheduler);
+	if (scheduler->queue)
+		scheduler->result.merges = host_queue_merges(scheduler->queue);
 	*ret_result = scheduler->result;
 	return r;
 }

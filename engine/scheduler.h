@@ -21,9 +21,11 @@
 #include "engine/backend.h"
 #include "engine/buffers.h"
 #include "engine/clock.h"
+#include "engine/host_queue.h"
 #include "engine/recorder.h"
 #include "engine/source.h"
 #include "engine/stamp.h"
+#include "engine/trace.h"
 
 /* Set by signal handlers, read by the loop; a signal interrupts the wait. */
 struct scheduler_signals {
@@ -53,10 +55,16 @@ struct scheduler_config {
 	const struct target *target;
 	struct buffers *buffers; /* NULL: requests carry no data (null back end) */
 	struct recorder *recorder;
-	unsigned depth;   /* transfers at the drive */
-	unsigned flushes; /* flushes at the drive besides; at least 1 */
-	unsigned window;  /* requests allocated per direction, >= depth */
-	unsigned plans;   /* operations in flight */
+	unsigned depth;                      /* transfers at the drive */
+	unsigned flushes;                    /* flushes at the drive besides; at least 1 */
+	unsigned window;                     /* requests allocated per direction, >= depth */
+	unsigned plans;                      /* operations in flight */
+	const struct elevator_ops *elevator; /* NULL: noop */
+	struct elevator_options elevator_options;
+	bool merge;
+	uint32_t max_request_bytes; /* of a merged request */
+	uint32_t streams;           /* a plan's stream is below that; 0 means 1 */
+	struct trace_writer *trace; /* with an open cell; NULL: no trace */
 	enum scheduler_reads reads;
 	enum scheduler_order order;
 	bool durable_writes;   /* every write carries fua */
@@ -82,9 +90,10 @@ struct scheduler_result {
 	enum scheduler_end end;
 	uint64_t plans; /* with at least one request */
 	uint64_t requests_queued;
-	uint64_t requests_dispatched;
-	uint64_t requests_cancelled; /* stages behind a failed one */
+	uint64_t requests_dispatched; /* merged ones once, flushes included */
+	uint64_t requests_cancelled;  /* stages behind a failed one */
 	uint64_t held;
+	struct host_queue_merges merges;
 	uint64_t waits;         /* blocking waits */
 	uint64_t starved_waits; /* of those, with less than depth at the drive */
 	uint64_t plan_errors;

@@ -162,6 +162,39 @@ static void every_rule_holds_on_random_plans(void **state)
 	}
 }
 
+/* Whatever sorts and merges between Q and D: the same stream, every request once, every rule. */
+static void every_elevator_sends_the_same_stream(void **state)
+{
+	uint64_t seed = check_seed();
+	uint64_t hash = 0, queued = 0;
+
+	(void)state;
+	for (size_t i = 0; elevators[i]; i++)
+		for (int merge = 0; merge < 2; merge++) {
+			struct bench bench;
+
+			bench_init(&bench, 4, 3000, seed);
+			bench.load.flushes = true;
+			bench.load.files = true;
+			bench.config.elevator = elevators[i];
+			elevator_options_default(elevators[i], &bench.config.elevator_options);
+			bench.config.merge = merge;
+			bench.config.max_request_bytes = 64 * KIB;
+			bench_run(&bench);
+			assert_int_equal(bench.load.finished, 3000);
+			assert_true(!hash || hash == bench.result.q_stream_hash);
+			assert_true(!queued || queued == bench.result.requests_queued);
+			hash = bench.result.q_stream_hash;
+			queued = bench.result.requests_queued;
+			assert_int_equal(bench.result.requests_dispatched, bench.model.submitted);
+			assert_int_equal(bench.result.requests_dispatched,
+				queued - bench.result.merges.back - bench.result.merges.front -
+					bench.result.merges.gaps);
+			assert_true(merge || bench.result.requests_dispatched == queued);
+		}
+	assert_true(queued > 3000);
+}
+
 /* Independent reads: the drive holds exactly depth at every wait until the source ends. */
 static void depth_is_exact_at_every_wait(void **state)
 {
@@ -418,6 +451,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_rule_holds_on_random_plans),
+		cmocka_unit_test(every_elevator_sends_the_same_stream),
 		cmocka_unit_test(depth_is_exact_at_every_wait),
 		cmocka_unit_test(window_and_plans_bound_what_is_drawn),
 		cmocka_unit_test(blocking_reads_draw_nothing_meanwhile),
