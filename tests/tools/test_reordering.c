@@ -20,18 +20,18 @@
 static struct trace_record record(uint32_t number, uint64_t lba, nsec_t completed_ns)
 {
 	return (struct trace_record){
-	        .offset_bytes = lba * 512,
-	        .completed_ns = completed_ns,
-	        .sequence = number,
-	        .dispatch = number,
-	        .length_bytes = 4096,
-	        .result = 4096,
-	        .op = REQUEST_WRITE,
+		.offset_bytes = lba * 512,
+		.completed_ns = completed_ns,
+		.sequence = number,
+		.dispatch = number,
+		.length_bytes = 4096,
+		.result = 4096,
+		.op = REQUEST_WRITE,
 	};
 }
 
 static struct reordering measure_as(
-        const struct trace_record *records, size_t count, struct reordering_config config)
+	const struct trace_record *records, size_t count, struct reordering_config config)
 {
 	struct reordering reordering;
 
@@ -41,7 +41,8 @@ static struct reordering measure_as(
 
 static struct reordering measure(const struct trace_record *records, size_t count, unsigned depth)
 {
-	return measure_as(records, count, (struct reordering_config){REORDERING_ALL, depth, 0, 10});
+	return measure_as(
+		records, count, (struct reordering_config){ REORDERING_ALL, depth, 0, 10 });
 }
 
 static void in_order_nobody_is_overtaken(void **state)
@@ -94,7 +95,7 @@ static void reversed_in_windows_is_distance_one(void **state)
 /* Sent to and fro, served in one pass by LBA, as it was queued. */
 static void sorted_by_lba_shortens_the_way(void **state)
 {
-	static const uint64_t lbas[] = {0, 700, 100, 600, 200, 500, 300, 400};
+	static const uint64_t lbas[] = { 0, 700, 100, 600, 200, 500, 300, 400 };
 	struct trace_record records[8];
 	struct reordering got;
 
@@ -106,7 +107,7 @@ static void sorted_by_lba_shortens_the_way(void **state)
 	got = measure(records, 8, 8);
 	/* From end to start: up is 8 sectors less than the LBAs are apart, down 8 more. */
 	assert_int_equal(got.distance[REORDERING_DISPATCHED].total_sectors,
-	        692 + 608 + 492 + 408 + 292 + 208 + 92);
+		692 + 608 + 492 + 408 + 292 + 208 + 92);
 	NEAR(got.distance[REORDERING_DISPATCHED].mean_sectors, 2792 / 7.0);
 	assert_int_equal(got.distance[REORDERING_DISPATCHED].median_sectors, 408);
 	for (int i = REORDERING_QUEUED; i <= REORDERING_COMPLETED; i += 2) {
@@ -120,8 +121,8 @@ static void sorted_by_lba_shortens_the_way(void **state)
 static void a_tie_counts_half(void **state)
 {
 	/* Sent 0 1 2 3; 3 completes alone, then 0 and 1 in one reap, then 2. */
-	const struct trace_record records[] = {
-	        record(3, 0, 10), record(0, 0, 20), record(1, 0, 20), record(2, 0, 30)};
+	const struct trace_record records[] = { record(3, 0, 10), record(0, 0, 20),
+		record(1, 0, 20), record(2, 0, 30) };
 	struct reordering got = measure(records, 4, 4);
 
 	(void)state;
@@ -141,13 +142,13 @@ static void a_tie_counts_half(void **state)
 
 static void merged_requests_are_one(void **state)
 {
-	struct trace_record records[] = {
-	        record(0, 16, 50), record(1, 100, 40), record(2, 8, 50), record(3, 24, 50)};
+	struct trace_record records[] = { record(2, 8, 50), record(1, 100, 40), record(0, 16, 50),
+		record(3, 24, 50) };
 	struct reordering got;
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		records[i].queued_ns = i;
+		records[i].queued_ns = records[i].sequence;
 		records[i].dispatched_ns = 10;
 		records[i].dispatch = i == 1;
 	}
@@ -169,10 +170,10 @@ static void merged_requests_are_one(void **state)
 
 static void damaged_merges_are_told(void **state)
 {
-	struct trace_record records[] = {record(0, 0, 50), record(1, 24, 50)};
-	const struct reordering_config config = {REORDERING_ALL, 1, 0, 0};
+	struct trace_record records[] = { record(0, 0, 50), record(1, 24, 50) };
+	const struct reordering_config config = { REORDERING_ALL, 1, 0, 0 };
 	struct reordering got;
-	struct error gap = {0}, instants = {0};
+	struct error gap = { 0 }, instants = { 0 };
 
 	(void)state;
 	records[1].dispatch = 0;
@@ -199,7 +200,7 @@ static void who_waits_too_long_is_listed(void **state)
 	records[20].completed_ns = 150500; /* while 21 to 149 were served */
 	records[30].completed_ns = 90500;  /* 60 medians, by 31 to 89 */
 	records[60].completed_ns = 109000; /* 49 medians: not yet */
-	got = measure_as(records, COUNT, (struct reordering_config){REORDERING_ALL, 4, 0, 1});
+	got = measure_as(records, COUNT, (struct reordering_config){ REORDERING_ALL, 4, 0, 1 });
 	assert_int_equal(got.wait_median_ns, 1000);
 	assert_int_equal(got.starved_above_ns, 50000);
 	assert_int_equal(got.starved_count, 2);
@@ -223,8 +224,8 @@ static void who_waits_too_long_is_listed(void **state)
 
 static void under_write_back_order_is_blank(void **state)
 {
-	struct trace_record records[] = {
-	        record(0, 0, 9000), record(1, 80, 200), record(2, 160, 300)};
+	struct trace_record records[] = { record(0, 0, 9000), record(1, 80, 200),
+		record(2, 160, 300) };
 	struct reordering got;
 
 	(void)state;
@@ -235,7 +236,7 @@ static void under_write_back_order_is_blank(void **state)
 	assert_int_equal(reordering_scope_of("wce0", 0), REORDERING_ALL);
 	assert_int_equal(reordering_scope_of("fua", 0), REORDERING_ALL);
 	assert_int_equal(reordering_scope_of("none", 0), REORDERING_ALL);
-	got = measure_as(records, 3, (struct reordering_config){REORDERING_BLANK, 2, 0, 10});
+	got = measure_as(records, 3, (struct reordering_config){ REORDERING_BLANK, 2, 0, 10 });
 	assert_true(isnan(got.overtaken_share) && isnan(got.tied_share));
 	assert_true(isnan(got.overtakes_mean) && isnan(got.overtakes_p99));
 	assert_true(isnan(got.overtakes_max) && isnan(got.kendall));
@@ -253,8 +254,8 @@ static void under_write_back_order_is_blank(void **state)
 static void only_reads_that_missed_count_under_write_back(void **state)
 {
 	enum { MS = NSEC_PER_MSEC };
-	struct trace_record records[] = {record(0, 0, 30 * MS), record(1, 80, 20 * MS),
-	        record(2, 160, MS / 2), record(3, 240, MS), record(4, 320, 25 * MS)};
+	struct trace_record records[] = { record(0, 0, 30 * MS), record(1, 80, 20 * MS),
+		record(2, 160, MS / 2), record(3, 240, MS), record(4, 320, 25 * MS) };
 	struct reordering got;
 
 	(void)state;
@@ -264,7 +265,7 @@ static void only_reads_that_missed_count_under_write_back(void **state)
 	assert_int_equal(reordering_hit_below(7200), 833333);
 	assert_int_equal(reordering_hit_below(0), 0);
 	got = measure_as(records, 5,
-	        (struct reordering_config){REORDERING_READS, 2, reordering_hit_below(7200), 10});
+		(struct reordering_config){ REORDERING_READS, 2, reordering_hit_below(7200), 10 });
 	assert_int_equal(got.cache_hits, 1);
 	assert_int_equal(got.counted, 2);
 	assert_int_equal(got.flushes, 1);
@@ -324,13 +325,13 @@ static double half_overtake(const struct trace_record *by, const struct trace_re
 		return 0;
 	return by->completed_ns < of->completed_ns    ? 1
 	       : by->completed_ns == of->completed_ns ? 0.5
-	                                              : 0;
+						      : 0;
 }
 
 /* records: one a dispatch number, 0 .. count - 1 in this order. */
 static struct naive check_naively(const struct trace_record *records, size_t count, size_t window)
 {
-	struct naive naive = {.count = count};
+	struct naive naive = { .count = count };
 	double discordant = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -367,7 +368,7 @@ static void shuffle(struct trace_record *records, size_t count, struct rng *rng)
 
 /* Writes into records what merged ones fall apart into, flushes and unfinished ones among them. */
 static size_t fall_apart(const struct trace_record *merged, size_t count,
-        struct trace_record *records, struct rng *rng)
+	struct trace_record *records, struct rng *rng)
 {
 	uint32_t sequence = 0;
 	size_t made = 0;
@@ -412,7 +413,7 @@ static void random_traces_agree_with_every_pair(void **state)
 
 		for (uint32_t i = 0; i < count; i++)
 			merged[i] = record(i, 8 * rng_below(&rng, 1000),
-			        1 + i / 2 + (nsec_t)rng_below(&rng, spread));
+				1 + i / 2 + (nsec_t)rng_below(&rng, spread));
 		expected = check_naively(merged, count, window);
 		made = fall_apart(merged, count, records, &rng);
 		got = measure(records, made, (unsigned)window);
@@ -483,7 +484,8 @@ static void the_text_is_as_agreed(void **state)
 	records[200].completed_ns += 196500000;
 	records[200].result = -EIO;
 	known = measure(records, COUNT, 4);
-	blank = measure_as(records, COUNT, (struct reordering_config){REORDERING_BLANK, 4, 0, 10});
+	blank = measure_as(
+		records, COUNT, (struct reordering_config){ REORDERING_BLANK, 4, 0, 10 });
 	reorder_report_add(report, 1, "wce0", &known);
 	reorder_report_add(report, 2, "plain", &blank);
 	assert_int_equal(report_table(report, stream, 0, false, NULL), 0);
@@ -500,20 +502,20 @@ static void the_text_is_as_agreed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(in_order_nobody_is_overtaken),
-	        cmocka_unit_test(reversed_in_windows_is_distance_one),
-	        cmocka_unit_test(sorted_by_lba_shortens_the_way),
-	        cmocka_unit_test(a_tie_counts_half),
-	        cmocka_unit_test(merged_requests_are_one),
-	        cmocka_unit_test(damaged_merges_are_told),
-	        cmocka_unit_test(who_waits_too_long_is_listed),
-	        cmocka_unit_test(under_write_back_order_is_blank),
-	        cmocka_unit_test(only_reads_that_missed_count_under_write_back),
-	        cmocka_unit_test(a_drive_that_takes_any_gives_what_theory_says),
-	        cmocka_unit_test(random_traces_agree_with_every_pair),
-	        cmocka_unit_test(the_depth_is_seen_where_it_is_not_told),
-	        cmocka_unit_test(nothing_gives_nothing),
-	        cmocka_unit_test(the_text_is_as_agreed),
+		cmocka_unit_test(in_order_nobody_is_overtaken),
+		cmocka_unit_test(reversed_in_windows_is_distance_one),
+		cmocka_unit_test(sorted_by_lba_shortens_the_way),
+		cmocka_unit_test(a_tie_counts_half),
+		cmocka_unit_test(merged_requests_are_one),
+		cmocka_unit_test(damaged_merges_are_told),
+		cmocka_unit_test(who_waits_too_long_is_listed),
+		cmocka_unit_test(under_write_back_order_is_blank),
+		cmocka_unit_test(only_reads_that_missed_count_under_write_back),
+		cmocka_unit_test(a_drive_that_takes_any_gives_what_theory_says),
+		cmocka_unit_test(random_traces_agree_with_every_pair),
+		cmocka_unit_test(the_depth_is_seen_where_it_is_not_told),
+		cmocka_unit_test(nothing_gives_nothing),
+		cmocka_unit_test(the_text_is_as_agreed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
