@@ -25,12 +25,13 @@
 #define BACK_BYTES (1024 * 1024 * UINT64_C(512))
 #define BACK_PENALTY 2
 
-#define THINK_MAX_NS (20 * NSEC_PER_MSEC)   /* as-iosched.c: MAX_THINKTIME = HZ / 50 */
-#define NEAR_SECTORS UINT64_C(8192)         /* as_close_req(): at once; doubles every ms ... */
-#define NEAR_UNTIL_NS (20 * NSEC_PER_MSEC)  /* as_close_req(): ... until then; later all is near */
-#define BATCH_COUNT_NS (10 * NSEC_PER_MSEC) /* as_init_queue(): write batch time / 10 at HZ 1000   \
-					     */
-#define BATCH_COUNT_LEAST 2                 /* as_init_queue() */
+#define THINK_MAX_NS (20 * NSEC_PER_MSEC)  /* as-iosched.c: MAX_THINKTIME = HZ / 50 */
+#define NEAR_SECTORS UINT64_C(8192)        /* as_close_req(): at once; doubles every ms ... */
+#define NEAR_UNTIL_NS (20 * NSEC_PER_MSEC) /* as_close_req(): ... until then; later all is near */
+#define BATCH_COUNT_NS                                                                             \
+	(10 * NSEC_PER_MSEC) /* as_init_queue(): write batch time / 10 at HZ 1000                  \
+			      */
+#define BATCH_COUNT_LEAST 2  /* as_init_queue() */
 
 #define NO_STREAM UINT32_MAX
 

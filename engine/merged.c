@@ -15,24 +15,24 @@ struct joined {
 static struct merged_request from_record(const struct trace_record *record)
 {
 	return (struct merged_request){
-	        .offset_bytes = record->offset_bytes,
-	        .queued_ns = record->queued_ns,
-	        .dispatched_ns = record->dispatched_ns,
-	        .completed_ns = record->completed_ns,
-	        .length_bytes = record->length_bytes,
-	        .sequence = record->sequence,
-	        .dispatch = record->dispatch,
-	        .children = 1,
-	        .file = record->file,
-	        .op = record->op,
-	        .role = record->role,
-	        .fua = record->flags & TRACE_FUA,
-	        .failed = record->result < 0,
+		.offset_bytes = record->offset_bytes,
+		.queued_ns = record->queued_ns,
+		.dispatched_ns = record->dispatched_ns,
+		.completed_ns = record->completed_ns,
+		.length_bytes = record->length_bytes,
+		.sequence = record->sequence,
+		.dispatch = record->dispatch,
+		.children = 1,
+		.file = record->file,
+		.op = record->op,
+		.role = record->role,
+		.fua = record->flags & TRACE_FUA,
+		.failed = record->result < 0,
 	};
 }
 
 static void join(
-        struct merged_request *request, struct joined *joined, const struct trace_record *record)
+	struct merged_request *request, struct joined *joined, const struct trace_record *record)
 {
 	if (record->sequence < request->sequence) {
 		request->sequence = record->sequence;
@@ -57,31 +57,31 @@ static bool belongs(const struct merged_request *request, const struct trace_rec
 
 /* Joins the records of one dispatch number, given by items. */
 static int join_all(const struct trace_record *records, const struct radix_item *items,
-        size_t count, struct merged_request *ret_request, struct error *error)
+	size_t count, struct merged_request *ret_request, struct error *error)
 {
 	const struct trace_record *first = &records[items[0].index];
 	struct merged_request request = from_record(first);
-	struct joined joined = {first->offset_bytes, first->offset_bytes + first->length_bytes,
-	        first->length_bytes};
+	struct joined joined = { first->offset_bytes, first->offset_bytes + first->length_bytes,
+		first->length_bytes };
 
 	for (size_t i = 1; i < count; i++) {
 		const struct trace_record *record = &records[items[i].index];
 
 		if (!belongs(&request, record))
 			return error_set(error, -EBADMSG,
-			        "the trace is damaged: records %" PRIu32 " and %" PRIu32
-			        " share dispatch number %" PRIu32 " but not operation and instants",
-			        first->sequence, record->sequence, record->dispatch);
+				"the trace is damaged: records %" PRIu32 " and %" PRIu32
+				" share dispatch number %" PRIu32 " but not operation and instants",
+				first->sequence, record->sequence, record->dispatch);
 		join(&request, &joined, record);
 	}
 	/* Children of one request never overlap, so equal lengths mean that they tile it. */
 	if (joined.end_bytes - joined.first_bytes != joined.sum_bytes ||
-	        joined.sum_bytes > UINT32_MAX)
+		joined.sum_bytes > UINT32_MAX)
 		return error_set(error, -EBADMSG,
-		        "the trace is damaged: the %" PRIu32
-		        " records with dispatch number %" PRIu32
-		        " do not make up one contiguous request",
-		        request.children, request.dispatch);
+			"the trace is damaged: the %" PRIu32
+			" records with dispatch number %" PRIu32
+			" do not make up one contiguous request",
+			request.children, request.dispatch);
 	request.offset_bytes = joined.first_bytes;
 	request.length_bytes = (uint32_t)joined.sum_bytes;
 	*ret_request = request;
@@ -89,23 +89,23 @@ static int join_all(const struct trace_record *records, const struct radix_item 
 }
 
 static size_t list_finished(
-        const struct trace_record *records, size_t count, struct radix_item *items)
+	const struct trace_record *records, size_t count, struct radix_item *items)
 {
 	size_t finished = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (records[i].dispatched_ns != TRACE_NEVER &&
-		        records[i].completed_ns != TRACE_NEVER)
-			items[finished++] = (struct radix_item){records[i].dispatch, (uint32_t)i};
+			records[i].completed_ns != TRACE_NEVER)
+			items[finished++] = (struct radix_item){ records[i].dispatch, (uint32_t)i };
 	return finished;
 }
 
 int merged_new(const struct trace_record *records, size_t count, struct merged *ret_merged,
-        struct error *error)
+	struct error *error)
 {
 	_cleanup_free_ struct radix_item *items = malloc((count + 1) * sizeof(*items));
 	_cleanup_free_ struct radix_item *scratch = malloc((count + 1) * sizeof(*scratch));
-	struct merged merged = {.requests = malloc((count + 1) * sizeof(*merged.requests))};
+	struct merged merged = { .requests = malloc((count + 1) * sizeof(*merged.requests)) };
 	size_t finished;
 
 	assert(count < UINT32_MAX);
@@ -134,5 +134,5 @@ int merged_new(const struct trace_record *records, size_t count, struct merged *
 void merged_done(struct merged *merged)
 {
 	free(merged->requests);
-	*merged = (struct merged){0};
+	*merged = (struct merged){ 0 };
 }

@@ -24,7 +24,7 @@ struct merged_request {
 
 struct merged {
 	struct merged_request
-	        *requests; /* in the order of their dispatch; flushes are among them */
+		*requests; /* in the order of their dispatch; flushes are among them */
 	size_t count;
 	uint64_t unfinished; /* records that never reached the drive or never came back; left out */
 };
@@ -32,7 +32,7 @@ struct merged {
 /* -EBADMSG with a sentence when children of one request differ in what they must share
  * (operation, instants) or leave a gap; -ENOMEM. */
 int merged_new(const struct trace_record *records, size_t count, struct merged *ret_merged,
-        struct error *error);
+	struct error *error);
 void merged_done(struct merged *merged);
 
 #endif

@@ -7,7 +7,7 @@
 #define VALUES 256
 
 static void count_digits(
-        const struct radix_item *items, size_t count, size_t places[DIGITS][VALUES])
+	const struct radix_item *items, size_t count, size_t places[DIGITS][VALUES])
 {
 	memset(places, 0, sizeof(size_t) * DIGITS * VALUES);
 	for (size_t i = 0; i < count; i++)

@@ -34,7 +34,7 @@ static void find_reaps(const struct radix_item *items, size_t count, struct reap
 		for (end = i + 1; end < count && items[end].key == items[i].key; end++)
 			;
 		for (size_t k = i; k < end; k++)
-			reaps[items[k].index] = (struct reap){(uint32_t)i, (uint32_t)end};
+			reaps[items[k].index] = (struct reap){ (uint32_t)i, (uint32_t)end };
 	}
 }
 
@@ -49,7 +49,7 @@ int overtakes_count(const nsec_t *completed_ns, size_t count, struct overtakes *
 	if (!items || !scratch || !reaps || !tree)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		items[i] = (struct radix_item){radix_key(completed_ns[i]), (uint32_t)i};
+		items[i] = (struct radix_item){ radix_key(completed_ns[i]), (uint32_t)i };
 	radix_sort(items, scratch, count);
 	find_reaps(items, count, reaps);
 	for (size_t i = count; i-- > 0;) {
@@ -71,7 +71,7 @@ static uint64_t sort_counting(nsec_t *values, nsec_t *scratch, size_t count)
 	if (count < 2)
 		return 0;
 	inversions = sort_counting(values, scratch, half) +
-	             sort_counting(values + half, scratch, count - half);
+		     sort_counting(values + half, scratch, count - half);
 	for (size_t i = 0; i < count; i++) {
 		if (right == count || (left < half && values[left] <= values[right])) {
 			scratch[i] = values[left++];
@@ -97,7 +97,7 @@ static uint64_t count_ties(const nsec_t *sorted, size_t count)
 }
 
 int overtakes_kendall(const nsec_t *completed_ns, size_t count, size_t window, double *ret_distance,
-        uint64_t *ret_windows)
+	uint64_t *ret_windows)
 {
 	_cleanup_free_ nsec_t *values = NULL, *scratch = NULL;
 	double pairs = 0.5 * (double)window * ((double)window - 1);

@@ -45,6 +45,6 @@ int overtakes_count(const nsec_t *completed_ns, size_t count, struct overtakes *
  * requests). -ENOMEM.
  */
 int overtakes_kendall(const nsec_t *completed_ns, size_t count, size_t window, double *ret_distance,
-        uint64_t *ret_windows);
+	uint64_t *ret_windows);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define REPEATS_FOR_INTERVAL 5
 
-static const struct reorder_gain unknown = {(double)NAN, (double)NAN, (double)NAN};
+static const struct reorder_gain unknown = { (double)NAN, (double)NAN, (double)NAN };
 
 /* A figure of one repeat: a throughput, or the logarithm of a gain (NaN when one is missing). */
 typedef double figure_fn(const struct reorder_throughput *repeat);
@@ -66,7 +66,7 @@ static double log_together(const struct reorder_throughput *repeat)
 }
 
 static struct reorder_gain combine(
-        const struct reorder_throughput *repeats, size_t count, figure_fn *log_gain)
+	const struct reorder_throughput *repeats, size_t count, figure_fn *log_gain)
 {
 	struct reorder_gain gain = unknown;
 	double mean = 0, squares = 0, half;
@@ -102,21 +102,21 @@ static double mean_of(const struct reorder_throughput *repeats, size_t count, fi
 }
 
 void reorder_gains_compute(const struct reorder_throughput *repeats, size_t count, bool order_kept,
-        struct reorder_gains *ret_gains)
+	struct reorder_gains *ret_gains)
 {
-	static const struct reorder_gain by_identity = {1, (double)NAN, (double)NAN};
+	static const struct reorder_gain by_identity = { 1, (double)NAN, (double)NAN };
 	struct reorder_gains gains = {
-	        .repeats = count,
-	        .mean = {mean_of(repeats, count, submission_single),
-	                mean_of(repeats, count, submission_deep),
-	                mean_of(repeats, count, drive_single), mean_of(repeats, count, kept_deep)},
-	        .order_kept = order_kept,
-	        .total = combine(repeats, count, log_total),
-	        .order = combine(repeats, count, log_order),
-	        .rest = combine(repeats, count, log_rest),
-	        .overlap = combine(repeats, count, log_overlap),
-	        .together = combine(repeats, count, log_together),
-	        .control = unknown,
+		.repeats = count,
+		.mean = { mean_of(repeats, count, submission_single),
+			mean_of(repeats, count, submission_deep),
+			mean_of(repeats, count, drive_single), mean_of(repeats, count, kept_deep) },
+		.order_kept = order_kept,
+		.total = combine(repeats, count, log_total),
+		.order = combine(repeats, count, log_order),
+		.rest = combine(repeats, count, log_rest),
+		.overlap = combine(repeats, count, log_overlap),
+		.together = combine(repeats, count, log_together),
+		.control = unknown,
 	};
 
 	if (order_kept) {
@@ -130,11 +130,11 @@ void reorder_gains_compute(const struct reorder_throughput *repeats, size_t coun
 
 enum reorder_arms reorder_gains_arms(const struct device *device)
 {
-	static const char *const direct[] = {
-	        "sata", "ata", "sas", "scsi", "spi", "usb", "fc", "ide"};
+	static const char *const direct[] = { "sata", "ata", "sas", "scsi", "spi", "usb", "fc",
+		"ide" };
 
 	if (device->memory_backed || device->raid_volume || !device->rotational ||
-	        strcmp(device->transport, "md") == 0)
+		strcmp(device->transport, "md") == 0)
 		return ARMS_MANY;
 	for (size_t i = 0; i < ARRAY_SIZE(direct); i++)
 		if (strcmp(device->transport, direct[i]) == 0)
@@ -175,13 +175,13 @@ static void print_gain(FILE *stream, const char *name, const struct reorder_gain
 
 /* A part that three throughputs leave open lies between no gain and all that is left. */
 static void print_part(FILE *stream, const char *name, const struct reorder_gain *gain,
-        const struct reorder_gain *rest)
+	const struct reorder_gain *rest)
 {
 	if (!isnan(gain->value))
 		print_gain(stream, name, gain);
 	else if (!isnan(rest->value))
 		(void)fprintf(stream, "  %-20s x%.2f .. x%.2f\n", name, fmin(1, rest->value),
-		        fmax(1, rest->value));
+			fmax(1, rest->value));
 	else
 		(void)fprintf(stream, "  %-20s not known\n", name);
 }
@@ -190,30 +190,30 @@ static void print_words(const struct reorder_gains *gains, enum reorder_arms arm
 {
 	if (arms == ARMS_MANY)
 		(void)fputs("  parallelism, not reordering: this device is not one arm, so what "
-		            "is done first was\n  not chosen before the rest but done beside it\n",
-		        stream);
+			    "is done first was\n  not chosen before the rest but done beside it\n",
+			stream);
 	else if (gains->order_kept)
 		(void)fputs("  nobody was overtaken: the gain is overlap, order is 1 exactly\n",
-		        stream);
+			stream);
 	else if (isnan(gains->order.value))
 		(void)fputs("  order and overlap cannot be told apart without a replay in the "
-		            "drive's order,\n  one at a time\n",
-		        stream);
+			    "drive's order,\n  one at a time\n",
+			stream);
 	else if (isnan(gains->overlap.value))
 		(void)fputs("  overlap alone and only together share what order alone leaves; a "
-		            "run at this depth on\n  a drive that keeps the order tells them "
-		            "apart\n",
-		        stream);
+			    "run at this depth on\n  a drive that keeps the order tells them "
+			    "apart\n",
+			stream);
 	if (arms == ARMS_UNKNOWN)
 		(void)fputs("  whether one arm serves this device is not known\n", stream);
 	if (!isnan(gains->control.value))
 		(void)fprintf(stream,
-		        "  the replay repeats the submission at depth 1: x%.3f, 1 but for noise\n",
-		        gains->control.value);
+			"  the replay repeats the submission at depth 1: x%.3f, 1 but for noise\n",
+			gains->control.value);
 }
 
 void reorder_gains_print(const struct reorder_gains *gains, unsigned depth, enum reorder_arms arms,
-        double scale, const char *unit, FILE *stream)
+	double scale, const char *unit, FILE *stream)
 {
 	const struct reorder_throughput *mean = &gains->mean;
 	char deep[32];
@@ -222,9 +222,9 @@ void reorder_gains_print(const struct reorder_gains *gains, unsigned depth, enum
 	(void)fprintf(stream, "  %-20s%16s%16s\n", unit, "one at a time", deep);
 	print_row(stream, "submission order", mean->submission_single, mean->kept_deep, scale);
 	print_row(stream, "drive's order",
-	        gains->order_kept && !(mean->drive_single > 0) ? mean->submission_single
-	                                                       : mean->drive_single,
-	        mean->submission_deep, scale);
+		gains->order_kept && !(mean->drive_single > 0) ? mean->submission_single
+							       : mean->drive_single,
+		mean->submission_deep, scale);
 	print_part(stream, "order alone", &gains->order, &gains->order);
 	print_part(stream, "overlap alone", &gains->overlap, &gains->rest);
 	print_part(stream, "only together", &gains->together, &gains->rest);
@@ -252,24 +252,24 @@ static struct json_object *table_json(const struct reorder_throughput *mean)
 	struct json_object *object = json_object_new_object();
 
 	(void)json_object_object_add(
-	        object, "submission_single", throughput_json(mean->submission_single));
+		object, "submission_single", throughput_json(mean->submission_single));
 	(void)json_object_object_add(
-	        object, "submission_deep", throughput_json(mean->submission_deep));
+		object, "submission_deep", throughput_json(mean->submission_deep));
 	(void)json_object_object_add(object, "drive_single", throughput_json(mean->drive_single));
 	(void)json_object_object_add(object, "kept_deep", throughput_json(mean->kept_deep));
 	return object;
 }
 
 struct json_object *reorder_gains_json(
-        const struct reorder_gains *gains, enum reorder_arms arms, const char *throughput_key)
+	const struct reorder_gains *gains, enum reorder_arms arms, const char *throughput_key)
 {
 	struct json_object *object = json_object_new_object();
 
 	(void)json_object_object_add(
-	        object, "meaning", json_object_new_string(meaning_of(gains, arms)));
+		object, "meaning", json_object_new_string(meaning_of(gains, arms)));
 	(void)json_object_object_add(object, "repeats", json_object_new_uint64(gains->repeats));
 	(void)json_object_object_add(
-	        object, "order_kept", json_object_new_boolean(gains->order_kept));
+		object, "order_kept", json_object_new_boolean(gains->order_kept));
 	(void)json_object_object_add(object, throughput_key, table_json(&gains->mean));
 	(void)json_object_object_add(object, "total", gain_json(&gains->total));
 	(void)json_object_object_add(object, "order", gain_json(&gains->order));

@@ -78,7 +78,7 @@ struct reorder_gains {
  * in any repeat.
  */
 void reorder_gains_compute(const struct reorder_throughput *repeats, size_t count, bool order_kept,
-        struct reorder_gains *ret_gains);
+	struct reorder_gains *ret_gains);
 
 /* Whether one arm serves the device's requests. Rotational and directly attached: one, although a
  * drive with several actuators does not show here. Rotational behind something else: unknown. */
@@ -87,10 +87,10 @@ enum reorder_arms reorder_gains_arms(const struct device *device);
 /* The table, the gains and, in words, what they mean. scale and unit turn throughputs into what is
  * shown ("MB/s" with 1e-6 for bytes per second). */
 void reorder_gains_print(const struct reorder_gains *gains, unsigned depth, enum reorder_arms arms,
-        double scale, const char *unit, FILE *stream);
+	double scale, const char *unit, FILE *stream);
 /* {"meaning", "repeats", "throughput": {...}, "total": {"value", "low", "high"}, ...}; unknown is
  * null. Throughputs as given, under the unit's name: "throughput_bytes_per_s". */
 struct json_object *reorder_gains_json(
-        const struct reorder_gains *gains, enum reorder_arms arms, const char *throughput_key);
+	const struct reorder_gains *gains, enum reorder_arms arms, const char *throughput_key);
 
 #endif

@@ -24,59 +24,60 @@ static struct units_text format_hundredths(const struct report_value *value)
 }
 
 #define TIME_COLUMNS(key, label, drop)                                                             \
-	{key ".min", NULL, NULL, false, 0}, {key ".mean", NULL, NULL, false, 0},                   \
-	        {key ".p50", label " P50", report_format_duration, true, drop},                    \
-	        {key ".p90", NULL, NULL, false, 0},                                                \
-	        {key ".p99", "P99", report_format_duration, true, (drop) + 1},                     \
-	        {key ".p99_9", NULL, NULL, false, 0}, {key ".max", NULL, NULL, false, 0},          \
+	{ key ".min", NULL, NULL, false, 0 }, { key ".mean", NULL, NULL, false, 0 },               \
+		{ key ".p50", label " P50", report_format_duration, true, drop },                  \
+		{ key ".p90", NULL, NULL, false, 0 },                                              \
+		{ key ".p99", "P99", report_format_duration, true, (drop) + 1 },                   \
+		{ key ".p99_9", NULL, NULL, false, 0 }, { key ".max", NULL, NULL, false, 0 },      \
 	{                                                                                          \
 		key ".count", NULL, NULL, false, 0                                                 \
 	}
 
 #define DISTANCE_COLUMNS(name, label)                                                              \
-	{"lba_distance_sectors." name ".mean", label, report_format_count, true, 3},               \
-	        {"lba_distance_sectors." name ".median", NULL, NULL, false, 0},                    \
-	        {"lba_distance_sectors." name ".mean_log2", NULL, NULL, false, 0},                 \
+	{ "lba_distance_sectors." name ".mean", label, report_format_count, true, 3 },             \
+		{ "lba_distance_sectors." name ".median", NULL, NULL, false, 0 },                  \
+		{ "lba_distance_sectors." name ".mean_log2", NULL, NULL, false, 0 },               \
 	{                                                                                          \
 		"lba_distance_sectors." name ".total", NULL, NULL, false, 0                        \
 	}
 
 static const struct report_column columns[] = {
-        {"cell", "CELL", NULL, true, 0},
-        {"cache_commands", "COMMANDS", NULL, true, 8},
-        {"depth", "DEPTH", NULL, true, 0},
-        {"requests_queued", "QUEUED", report_format_count, true, 7},
-        {"requests_dispatched", "SENT", report_format_count, true, 7},
-        {"merge_ratio", "MERGE", format_hundredths, true, 2},
-        {"flushes", NULL, NULL, false, 0},
-        {"unfinished", NULL, NULL, false, 0},
-        {"failed", NULL, NULL, false, 0},
-        {"cache_hits", NULL, NULL, false, 0},
-        {"counted", NULL, NULL, false, 0},
-        {"counted_are", NULL, NULL, false, 0},
-        {"overtaken_share", "OVERTAKEN", format_share, true, 0},
-        {"tied_share", "TIED", format_share, true, 6},
-        {"overtakes.mean", "MEAN", format_hundredths, true, 1},
-        {"overtakes.p99", "P99", report_format_tenths, true, 1},
-        {"overtakes.max", "MAX", report_format_tenths, true, 4},
-        {"kendall_distance", "KENDALL", format_hundredths, true, 0},
-        {"kendall_windows", NULL, NULL, false, 0},
-        DISTANCE_COLUMNS("queued", "LBA Q"),
-        DISTANCE_COLUMNS("dispatched", "LBA D"),
-        DISTANCE_COLUMNS("completed", "LBA C"),
-        TIME_COLUMNS("host_time_ns", "HOST", 4),
-        TIME_COLUMNS("drive_time_ns", "DRIVE", 4),
-        {"wait_median_ns", NULL, NULL, false, 0},
-        {"starved_above_ns", NULL, NULL, false, 0},
-        {"starved", "STARVED", NULL, true, 2},
-        {"starved_list", NULL, NULL, false, 0},
+	{ "cell", "CELL", NULL, true, 0 },
+	{ "cache_commands", "COMMANDS", NULL, true, 8 },
+	{ "depth", "DEPTH", NULL, true, 0 },
+	{ "requests_queued", "QUEUED", report_format_count, true, 7 },
+	{ "requests_dispatched", "SENT", report_format_count, true, 7 },
+	{ "merge_ratio", "MERGE", format_hundredths, true, 2 },
+	{ "flushes", NULL, NULL, false, 0 },
+	{ "unfinished", NULL, NULL, false, 0 },
+	{ "failed", NULL, NULL, false, 0 },
+	{ "cache_hits", NULL, NULL, false, 0 },
+	{ "counted", NULL, NULL, false, 0 },
+	{ "counted_are", NULL, NULL, false, 0 },
+	{ "overtaken_share", "OVERTAKEN", format_share, true, 0 },
+	{ "tied_share", "TIED", format_share, true, 6 },
+	{ "overtakes.mean", "MEAN", format_hundredths, true, 1 },
+	{ "overtakes.p99", "P99", report_format_tenths, true, 1 },
+	{ "overtakes.max", "MAX", report_format_tenths, true, 4 },
+	{ "kendall_distance", "KENDALL", format_hundredths, true, 0 },
+	{ "kendall_windows", NULL, NULL, false, 0 },
+	DISTANCE_COLUMNS("queued", "LBA Q"),
+	DISTANCE_COLUMNS("dispatched", "LBA D"),
+	DISTANCE_COLUMNS("completed", "LBA C"),
+	TIME_COLUMNS("host_time_ns", "HOST", 4),
+	TIME_COLUMNS("drive_time_ns", "DRIVE", 4),
+	{ "wait_median_ns", NULL, NULL, false, 0 },
+	{ "starved_above_ns", NULL, NULL, false, 0 },
+	{ "starved", "STARVED", NULL, true, 2 },
+	{ "starved_list", NULL, NULL, false, 0 },
 };
 
-static const char *const op_names[] = {"read", "write", "flush"};
-static const char *const role_names[REQUEST_ROLES] = {
-        "data", "inode", "bitmap", "directory", "tree", "journal", "commit"};
-static const char *const scope_names[] = {NULL, "reads that missed the cache", "reads and writes"};
-static const char *const order_names[] = {"queued", "dispatched", "completed"};
+static const char *const op_names[] = { "read", "write", "flush" };
+static const char *const role_names[REQUEST_ROLES] = { "data", "inode", "bitmap", "directory",
+	"tree", "journal", "commit" };
+static const char *const scope_names[] = { NULL, "reads that missed the cache",
+	"reads and writes" };
+static const char *const order_names[] = { "queued", "dispatched", "completed" };
 
 struct report *reorder_report_new(void)
 {
@@ -88,7 +89,7 @@ static void set_times(struct report_row *row, const char *name, const struct his
 	static const struct {
 		const char *name;
 		double share;
-	} percentiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}};
+	} percentiles[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99_9", 0.999 } };
 	char key[64];
 
 	(void)snprintf(key, sizeof(key), "%s.count", name);
@@ -108,7 +109,7 @@ static void set_times(struct report_row *row, const char *name, const struct his
 }
 
 static void set_distance(
-        struct report_row *row, const char *name, const struct reordering_distance *distance)
+	struct report_row *row, const char *name, const struct reordering_distance *distance)
 {
 	char key[64];
 
@@ -169,7 +170,7 @@ static void set_order(struct report_row *row, const struct reordering *reorderin
 }
 
 void reorder_report_add(struct report *report, unsigned cell, const char *commands,
-        const struct reordering *reordering)
+	const struct reordering *reordering)
 {
 	struct report_row *row = report_row(report);
 
@@ -197,7 +198,7 @@ void reorder_report_add(struct report *report, unsigned cell, const char *comman
 }
 
 struct json_object *reorder_report_json(
-        unsigned cell, const char *commands, const struct reordering *reordering)
+	unsigned cell, const char *commands, const struct reordering *reordering)
 {
 	struct report *report = reorder_report_new();
 	struct json_object *object;
@@ -215,20 +216,20 @@ void reorder_report_starved(const struct reordering *reordering, unsigned lines,
 	if (!reordering->starved_count)
 		return;
 	(void)fprintf(stream, "  %" PRIu64 " waited longer than %s, the median is %s:\n",
-	        reordering->starved_count, units_format_duration(reordering->starved_above_ns).text,
-	        units_format_duration(reordering->wait_median_ns).text);
+		reordering->starved_count, units_format_duration(reordering->starved_above_ns).text,
+		units_format_duration(reordering->wait_median_ns).text);
 	for (size_t i = 0; i < shown; i++) {
 		const struct reordering_starved *starved = &reordering->starved[i];
 
 		(void)fprintf(stream, "  %s %s at LBA %" PRIu64 ": %s, of it at the drive %s",
-		        op_names[starved->op], units_format_size(starved->length_bytes).text,
-		        starved->lba, units_format_duration(starved->wait_ns).text,
-		        units_format_duration(starved->drive_ns).text);
+			op_names[starved->op], units_format_size(starved->length_bytes).text,
+			starved->lba, units_format_duration(starved->wait_ns).text,
+			units_format_duration(starved->drive_ns).text);
 		if (!isnan(starved->overtaken_by))
 			(void)fprintf(stream, ", overtaken by %.1f", starved->overtaken_by);
 		(void)fprintf(stream, "%s\n", starved->failed ? ", failed" : "");
 	}
 	if (shown < reordering->starved_count)
 		(void)fprintf(
-		        stream, "  and %" PRIu64 " more\n", reordering->starved_count - shown);
+			stream, "  and %" PRIu64 " more\n", reordering->starved_count - shown);
 }

@@ -16,11 +16,11 @@ struct report *reorder_report_new(void);
 
 /* A row; commands are the cell's cache_commands, "" when unknown. */
 void reorder_report_add(struct report *report, unsigned cell, const char *commands,
-        const struct reordering *reordering);
+	const struct reordering *reordering);
 
 /* The row of one cell alone, for the cell of a document. */
 struct json_object *reorder_report_json(
-        unsigned cell, const char *commands, const struct reordering *reordering);
+	unsigned cell, const char *commands, const struct reordering *reordering);
 
 /* At most lines of those that waited too long, and how many more there are; nothing for none. */
 void reorder_report_starved(const struct reordering *reordering, unsigned lines, FILE *stream);

@@ -26,8 +26,8 @@ struct analysis {
 
 enum reordering_scope reordering_scope_of(const char *cache_commands, nsec_t hit_below_ns)
 {
-	static const char *const medium[] = {"wce0", "fua", "none", "no effect expected"};
-	static const char *const accepted[] = {"plain", "write+flush"};
+	static const char *const medium[] = { "wce0", "fua", "none", "no effect expected" };
+	static const char *const accepted[] = { "plain", "write+flush" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(medium); i++)
 		if (strcmp(cache_commands, medium[i]) == 0)
@@ -50,7 +50,7 @@ static bool is_hit(const struct reordering_config *config, const struct merged_r
 }
 
 static bool counts_for_order(
-        const struct reordering_config *config, const struct merged_request *request)
+	const struct reordering_config *config, const struct merged_request *request)
 {
 	if (config->scope == REORDERING_BLANK || is_hit(config, request))
 		return false;
@@ -80,7 +80,7 @@ static void take_stock(struct analysis *analysis)
 		result->requests_queued += request.children;
 		result->cache_hits += is_hit(analysis->config, &request);
 		*(request.op == REQUEST_READ ? &result->read_bytes : &result->write_bytes) +=
-		        request.length_bytes;
+			request.length_bytes;
 		histogram_add(&result->drive, request.completed_ns - request.dispatched_ns);
 		analysis->counts[kept] = counts_for_order(analysis->config, &request);
 		result->counted += analysis->counts[kept];
@@ -97,7 +97,7 @@ static void add_host_times(const struct trace_record *records, size_t count, str
 {
 	for (size_t i = 0; i < count; i++)
 		if (records[i].op != REQUEST_FLUSH && records[i].dispatched_ns != TRACE_NEVER &&
-		        records[i].completed_ns != TRACE_NEVER)
+			records[i].completed_ns != TRACE_NEVER)
 			histogram_add(host, records[i].dispatched_ns - records[i].queued_ns);
 }
 
@@ -109,8 +109,9 @@ static unsigned find_depth(struct analysis *analysis)
 	size_t completed = 0, at_drive_max = 0;
 
 	for (size_t i = 0; i < merged->count; i++)
-		analysis->items[i] = (struct radix_item){
-		        radix_key(merged->requests[i].completed_ns), (uint32_t)i};
+		analysis->items[i] =
+			(struct radix_item){ radix_key(merged->requests[i].completed_ns),
+				(uint32_t)i };
 	radix_sort(analysis->items, analysis->scratch, merged->count);
 	for (size_t i = 0; i < merged->count; i++) {
 		uint64_t now = radix_key(merged->requests[i].dispatched_ns);
@@ -140,18 +141,18 @@ static int measure_order(struct analysis *analysis)
 	for (size_t i = 0; i < analysis->merged.count; i++)
 		if (analysis->counts[i])
 			analysis->completed_ns[counted++] =
-			        analysis->merged.requests[i].completed_ns;
+				analysis->merged.requests[i].completed_ns;
 	r = overtakes_count(analysis->completed_ns, counted, analysis->overtakes);
 	if (r == 0)
 		r = overtakes_kendall(analysis->completed_ns, counted, result->depth,
-		        &result->kendall, &result->kendall_windows);
+			&result->kendall, &result->kendall_windows);
 	if (r < 0 || !counted)
 		return r;
 	for (size_t i = 0; i < counted; i++) {
 		const struct overtakes *overtakes = &analysis->overtakes[i];
 		uint64_t own = 2 * (uint64_t)overtakes->earlier + overtakes->tied;
 
-		analysis->items[i] = (struct radix_item){own, (uint32_t)i};
+		analysis->items[i] = (struct radix_item){ own, (uint32_t)i };
 		halves += own;
 		overtaken += overtakes->earlier > 0;
 		only_tied += !overtakes->earlier && overtakes->tied;
@@ -178,7 +179,7 @@ static uint64_t key_of(const struct merged_request *request, enum reordering_ord
 }
 
 static uint64_t hop_sectors(
-        const struct merged_request *previous, const struct merged_request *next)
+	const struct merged_request *previous, const struct merged_request *next)
 {
 	uint64_t end_bytes = previous->offset_bytes + previous->length_bytes;
 	uint64_t start_bytes = next->offset_bytes;
@@ -189,24 +190,24 @@ static uint64_t hop_sectors(
 
 /* Sorts the requests that are taken into the order and measures from each to the next. */
 static struct reordering_distance measure_distance(
-        struct analysis *analysis, enum reordering_order order)
+	struct analysis *analysis, enum reordering_order order)
 {
 	const struct merged *merged = &analysis->merged;
 	struct radix_item *items = analysis->items;
-	struct reordering_distance distance = {.known = true};
+	struct reordering_distance distance = { .known = true };
 	double log2_sum = 0;
 	size_t taken = 0;
 
 	for (size_t i = 0; i < merged->count; i++)
 		if (analysis->counts[i] || analysis->config->scope != REORDERING_ALL)
-			items[taken++] = (struct radix_item){
-			        key_of(&merged->requests[i], order), (uint32_t)i};
+			items[taken++] = (struct radix_item){ key_of(&merged->requests[i], order),
+				(uint32_t)i };
 	if (taken < 2)
-		return (struct reordering_distance){0};
+		return (struct reordering_distance){ 0 };
 	radix_sort(items, analysis->scratch, taken);
 	for (size_t i = 0; i + 1 < taken; i++) {
 		uint64_t sectors = hop_sectors(
-		        &merged->requests[items[i].index], &merged->requests[items[i + 1].index]);
+			&merged->requests[items[i].index], &merged->requests[items[i + 1].index]);
 
 		items[i].key = sectors;
 		distance.total_sectors += sectors;
@@ -228,7 +229,7 @@ static void list_starved(struct analysis *analysis, const double *overtaken_by)
 	const struct radix_item *items = analysis->items;
 
 	while (result->starved_count < count &&
-	        items[count - 1 - result->starved_count].key > (uint64_t)result->starved_above_ns)
+		items[count - 1 - result->starved_count].key > (uint64_t)result->starved_above_ns)
 		result->starved_count++;
 	result->starved_listed = min_u64(result->starved_count, analysis->config->starved_max);
 	for (size_t i = 0; i < result->starved_listed; i++) {
@@ -236,17 +237,17 @@ static void list_starved(struct analysis *analysis, const double *overtaken_by)
 		const struct merged_request *request = &analysis->merged.requests[index];
 
 		result->starved[i] = (struct reordering_starved){
-		        .lba = request->offset_bytes / SECTOR_BYTES,
-		        .length_bytes = request->length_bytes,
-		        .sequence = request->sequence,
-		        .dispatch = request->dispatch,
-		        .op = request->op,
-		        .role = request->role,
-		        .failed = request->failed,
-		        .wait_ns = request->completed_ns - request->queued_ns,
-		        .host_ns = request->dispatched_ns - request->queued_ns,
-		        .drive_ns = request->completed_ns - request->dispatched_ns,
-		        .overtaken_by = overtaken_by[index],
+			.lba = request->offset_bytes / SECTOR_BYTES,
+			.length_bytes = request->length_bytes,
+			.sequence = request->sequence,
+			.dispatch = request->dispatch,
+			.op = request->op,
+			.role = request->role,
+			.failed = request->failed,
+			.wait_ns = request->completed_ns - request->queued_ns,
+			.host_ns = request->dispatched_ns - request->queued_ns,
+			.drive_ns = request->completed_ns - request->dispatched_ns,
+			.overtaken_by = overtaken_by[index],
 		};
 	}
 }
@@ -265,10 +266,10 @@ static int measure_waits(struct analysis *analysis)
 		nsec_t wait_ns = request->completed_ns - request->queued_ns;
 
 		overtaken_by[i] = analysis->counts[i]
-		                          ? overtakes_of(&analysis->overtakes[counted++])
-		                          : (double)NAN;
+					  ? overtakes_of(&analysis->overtakes[counted++])
+					  : (double)NAN;
 		analysis->items[i] =
-		        (struct radix_item){(uint64_t)(wait_ns > 0 ? wait_ns : 0), (uint32_t)i};
+			(struct radix_item){ (uint64_t)(wait_ns > 0 ? wait_ns : 0), (uint32_t)i };
 	}
 	if (!merged->count)
 		return 0;
@@ -290,11 +291,11 @@ static double share_tied(struct analysis *analysis)
 	uint64_t tied = 0;
 
 	for (size_t i = 0; i < counted; i++)
-		items[i] = (struct radix_item){radix_key(analysis->completed_ns[i]), (uint32_t)i};
+		items[i] = (struct radix_item){ radix_key(analysis->completed_ns[i]), (uint32_t)i };
 	radix_sort(items, analysis->scratch, counted);
 	for (size_t i = 0; i < counted; i++)
 		tied += (i && items[i].key == items[i - 1].key) ||
-		        (i + 1 < counted && items[i].key == items[i + 1].key);
+			(i + 1 < counted && items[i].key == items[i + 1].key);
 	return counted ? (double)tied / (double)counted : (double)NAN;
 }
 
@@ -314,7 +315,7 @@ static int measure(struct analysis *analysis)
 	for (unsigned order = 0; order < REORDERING_ORDERS; order++)
 		if (order != REORDERING_COMPLETED || analysis->config->scope == REORDERING_ALL)
 			result->distance[order] =
-			        measure_distance(analysis, (enum reordering_order)order);
+				measure_distance(analysis, (enum reordering_order)order);
 	return measure_waits(analysis);
 }
 
@@ -328,30 +329,30 @@ static int allocate(struct analysis *analysis)
 	analysis->items = malloc(room * sizeof(*analysis->items));
 	analysis->scratch = malloc(room * sizeof(*analysis->scratch));
 	analysis->result->starved = calloc(min_u64(analysis->config->starved_max, room) + 1,
-	        sizeof(*analysis->result->starved));
+		sizeof(*analysis->result->starved));
 	if (!analysis->counts || !analysis->overtakes || !analysis->completed_ns ||
-	        !analysis->items || !analysis->scratch || !analysis->result->starved)
+		!analysis->items || !analysis->scratch || !analysis->result->starved)
 		return -ENOMEM;
 	return 0;
 }
 
 int reordering_measure(const struct trace_record *records, size_t count,
-        const struct reordering_config *config, struct reordering *ret_reordering,
-        struct error *error)
+	const struct reordering_config *config, struct reordering *ret_reordering,
+	struct error *error)
 {
-	struct analysis analysis = {.config = config, .result = ret_reordering};
+	struct analysis analysis = { .config = config, .result = ret_reordering };
 	int r = merged_new(records, count, &analysis.merged, error);
 
 	if (r < 0)
 		return r;
 	*ret_reordering = (struct reordering){
-	        .scope = config->scope,
-	        .overtaken_share = (double)NAN,
-	        .tied_share = (double)NAN,
-	        .overtakes_mean = (double)NAN,
-	        .overtakes_p99 = (double)NAN,
-	        .overtakes_max = (double)NAN,
-	        .kendall = (double)NAN,
+		.scope = config->scope,
+		.overtaken_share = (double)NAN,
+		.tied_share = (double)NAN,
+		.overtakes_mean = (double)NAN,
+		.overtakes_p99 = (double)NAN,
+		.overtakes_max = (double)NAN,
+		.kendall = (double)NAN,
 	};
 	r = allocate(&analysis);
 	if (r == 0) {

@@ -107,8 +107,8 @@ struct reordering {
 /* Analyses the records of one cell, in any order, in O(n log n). -EBADMSG for a damaged trace,
  * -ENOMEM; else free with reordering_done. */
 int reordering_measure(const struct trace_record *records, size_t count,
-        const struct reordering_config *config, struct reordering *ret_reordering,
-        struct error *error);
+	const struct reordering_config *config, struct reordering *ret_reordering,
+	struct error *error);
 void reordering_done(struct reordering *reordering);
 
 #endif

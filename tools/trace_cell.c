@@ -25,7 +25,7 @@ int trace_choice_parse(const char *text, struct trace_choice *ret_choice, struct
 			return r;
 		if (cell < 1 || cell > UINT_MAX)
 			return error_set(error, -ERANGE,
-			        "\"%s\": cells of a trace are counted from 1", text);
+				"\"%s\": cells of a trace are counted from 1", text);
 	}
 	ret_choice->path = word ? strndup(text, (size_t)(word - text)) : strdup(text);
 	if (!ret_choice->path)
@@ -37,7 +37,7 @@ int trace_choice_parse(const char *text, struct trace_choice *ret_choice, struct
 void trace_choice_done(struct trace_choice *choice)
 {
 	free(choice->path);
-	*choice = (struct trace_choice){0};
+	*choice = (struct trace_choice){ 0 };
 }
 
 static int make_room(struct trace_cell *cell, size_t *room, struct error *error)
@@ -57,7 +57,7 @@ static int make_room(struct trace_cell *cell, size_t *room, struct error *error)
 
 static int read_records(struct trace_reader *reader, struct trace_cell *cell, struct error *error)
 {
-	struct error why = {0};
+	struct error why = { 0 };
 	size_t room = 0;
 	int r;
 
@@ -76,7 +76,7 @@ static int read_records(struct trace_reader *reader, struct trace_cell *cell, st
 
 int trace_cell_next(struct trace_reader *reader, struct trace_cell *ret_cell, struct error *error)
 {
-	struct trace_cell cell = {0};
+	struct trace_cell cell = { 0 };
 	const char *text = NULL;
 	int r = trace_reader_cell(reader, &text, error);
 
@@ -100,12 +100,12 @@ void trace_cell_done(struct trace_cell *cell)
 {
 	(void)json_object_put(cell->text);
 	free(cell->records);
-	*cell = (struct trace_cell){0};
+	*cell = (struct trace_cell){ 0 };
 }
 
 /* Passes over cells that are not asked for without keeping their records. */
 static int skip_to(
-        struct trace_reader *reader, const struct trace_choice *choice, struct error *error)
+	struct trace_reader *reader, const struct trace_choice *choice, struct error *error)
 {
 	const char *text;
 
@@ -116,13 +116,13 @@ static int skip_to(
 			return r;
 		if (r == 0)
 			return error_set(error, -ENOENT, "%s holds %u cells: there is no cell %u",
-			        choice->path, number - 1, choice->cell);
+				choice->path, number - 1, choice->cell);
 	}
 	return 0;
 }
 
 static int read_chosen(struct trace_reader *reader, const struct trace_choice *choice,
-        struct trace_cell *cell, struct error *error)
+	struct trace_cell *cell, struct error *error)
 {
 	const char *text;
 	int r = skip_to(reader, choice, error);
@@ -134,20 +134,20 @@ static int read_chosen(struct trace_reader *reader, const struct trace_choice *c
 		return r;
 	if (r == 0)
 		return error_set(error, -ENOENT, "%s: there is no cell %u", choice->path,
-		        choice->cell ? choice->cell : 1);
+			choice->cell ? choice->cell : 1);
 	if (*cell->cut_off)
 		return error_set(error, -EBADMSG, "%s", cell->cut_off);
 	if (!choice->cell && trace_reader_cell(reader, &text, NULL) != 0)
 		return error_set(error, -ENOTUNIQ,
-		        "%s holds several cells: name one as %s" CELL_WORD "N", choice->path,
-		        choice->path);
+			"%s holds several cells: name one as %s" CELL_WORD "N", choice->path,
+			choice->path);
 	return 0;
 }
 
 int trace_cell_read(
-        const struct trace_choice *choice, struct trace_cell *ret_cell, struct error *error)
+	const struct trace_choice *choice, struct trace_cell *ret_cell, struct error *error)
 {
-	struct trace_cell cell = {0};
+	struct trace_cell cell = { 0 };
 	struct trace_reader *reader;
 	int r = trace_reader_open(choice->path, &reader, error);
 
@@ -193,9 +193,9 @@ bool trace_cell_device(const struct trace_reader *reader, struct device *ret_dev
 {
 	struct json_object *run = json_tokener_parse(trace_reader_run(reader));
 	struct json_object *object = NULL, *transport = NULL;
-	struct device device = {0};
+	struct device device = { 0 };
 	bool known = json_object_object_get_ex(run, "device", &object) &&
-	             json_object_is_type(object, json_type_object);
+		     json_object_is_type(object, json_type_object);
 
 	if (known) {
 		device.rotational = truth(object, "rotational");
@@ -203,7 +203,7 @@ bool trace_cell_device(const struct trace_reader *reader, struct device *ret_dev
 		device.raid_volume = truth(object, "raid_volume");
 		if (json_object_object_get_ex(object, "transport", &transport) && transport)
 			(void)snprintf(device.transport, sizeof(device.transport), "%.23s",
-			        json_object_get_string(transport));
+				json_object_get_string(transport));
 	}
 	(void)json_object_put(run);
 	*ret_device = device;

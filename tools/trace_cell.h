@@ -41,7 +41,7 @@ void trace_cell_done(struct trace_cell *cell);
  * there is no such cell, -ENOTUNIQ when none is named and there are several, -EBADMSG when it is
  * cut off. */
 int trace_cell_read(
-        const struct trace_choice *choice, struct trace_cell *ret_cell, struct error *error);
+	const struct trace_choice *choice, struct trace_cell *ret_cell, struct error *error);
 
 /* What the descriptions say; 0 and "" when unknown. */
 unsigned trace_cell_depth(const struct trace_cell *cell);

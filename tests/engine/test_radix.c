@@ -46,7 +46,7 @@ static void sorts_as_the_library_does(void **state)
 
 static void instants_keep_their_order(void **state)
 {
-	static const nsec_t rising[] = {INT64_MIN, -5, -1, 0, 1, INT64_MAX};
+	static const nsec_t rising[] = { INT64_MIN, -5, -1, 0, 1, INT64_MAX };
 
 	(void)state;
 	for (size_t i = 1; i < ARRAY_SIZE(rising); i++)
@@ -56,8 +56,8 @@ static void instants_keep_their_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(sorts_as_the_library_does),
-	        cmocka_unit_test(instants_keep_their_order),
+		cmocka_unit_test(sorts_as_the_library_does),
+		cmocka_unit_test(instants_keep_their_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,31 +21,31 @@ static struct request_pool pool;
 static struct trace_record record(uint32_t number, uint64_t block, nsec_t completed_ns)
 {
 	return (struct trace_record){
-	        .offset_bytes = block * 4096,
-	        .completed_ns = completed_ns,
-	        .sequence = number,
-	        .dispatch = number,
-	        .file = 100 + number,
-	        .length_bytes = 4096,
-	        .result = 4096,
-	        .op = REQUEST_WRITE,
+		.offset_bytes = block * 4096,
+		.completed_ns = completed_ns,
+		.sequence = number,
+		.dispatch = number,
+		.file = 100 + number,
+		.length_bytes = 4096,
+		.result = 4096,
+		.op = REQUEST_WRITE,
 	};
 }
 
 static struct replay_config config_of(
-        const struct trace_record *records, size_t count, enum replay_order order)
+	const struct trace_record *records, size_t count, enum replay_order order)
 {
 	return (struct replay_config){
-	        .records = records,
-	        .count = count,
-	        .order = order,
-	        .area_bytes = AREA_BYTES,
-	        .block_bytes = 512,
+		.records = records,
+		.count = count,
+		.order = order,
+		.area_bytes = AREA_BYTES,
+		.block_bytes = 512,
 	};
 }
 
 static struct source *make(
-        const struct trace_record *records, size_t count, enum replay_order order)
+	const struct trace_record *records, size_t count, enum replay_order order)
 {
 	struct replay_config config = config_of(records, count, order);
 	struct source *source;
@@ -87,10 +87,10 @@ static void assert_blocks(struct source *source, const uint64_t *blocks, size_t 
 static void each_order_is_kept(void **state)
 {
 	/* 11 and 12 came back in one reap: they keep the order in which they were sent. */
-	struct trace_record records[] = {record(3, 13, 10), record(2, 12, 20), record(1, 11, 20),
-	        record(0, 10, 30), record(4, 14, TRACE_NEVER)};
-	static const uint64_t completed[] = {13, 11, 12, 10}, dispatched[] = {10, 11, 12, 13},
-	                      queued[] = {11, 10, 13, 12};
+	struct trace_record records[] = { record(3, 13, 10), record(2, 12, 20), record(1, 11, 20),
+		record(0, 10, 30), record(4, 14, TRACE_NEVER) };
+	static const uint64_t completed[] = { 13, 11, 12, 10 }, dispatched[] = { 10, 11, 12, 13 },
+			      queued[] = { 11, 10, 13, 12 };
 
 	(void)state;
 	records[0].sequence = 7;
@@ -104,8 +104,8 @@ static void each_order_is_kept(void **state)
 
 static void a_request_is_sent_as_it_was(void **state)
 {
-	struct trace_record records[] = {
-	        record(0, 9, 20), record(1, 8, 20), record(2, 50, 10), record(3, 0, 30)};
+	struct trace_record records[] = { record(0, 9, 20), record(1, 8, 20), record(2, 50, 10),
+		record(3, 0, 30) };
 	struct request request;
 	struct source *source;
 	struct plan plan;
@@ -144,7 +144,7 @@ static void what_does_not_fit_is_refused(void **state)
 	struct trace_record one = record(0, 8, 1);
 	struct replay_config config = config_of(&one, 1, REPLAY_COMPLETED);
 	struct source *source;
-	struct error below = {0}, above = {0}, block = {0}, nothing = {0}, role = {0};
+	struct error below = { 0 }, above = { 0 }, block = { 0 }, nothing = { 0 }, role = { 0 };
 
 	(void)state;
 	config.area_offset_bytes = 9 * 4096;
@@ -193,8 +193,8 @@ static void one_at_a_time_the_drive_sees_that_order(void **state)
 	static struct trace_record records[COUNT];
 	static struct arrivals arrivals;
 	uint64_t seed = check_seed();
-	struct target target = {.kind = TARGET_NULL, .fd = -1};
-	struct clock_manual clock = {.clock.now = clock_manual_now, .time_ns = 1};
+	struct target target = { .kind = TARGET_NULL, .fd = -1 };
+	struct clock_manual clock = { .clock.now = clock_manual_now, .time_ns = 1 };
 	struct model_backend model;
 	struct scheduler_result result;
 	struct scheduler *scheduler;
@@ -213,19 +213,19 @@ static void one_at_a_time_the_drive_sees_that_order(void **state)
 	model.user = &arrivals;
 	recorder_clear(&recorder, NULL);
 	assert_int_equal(scheduler_new(
-	                         &(struct scheduler_config){
-	                                 .clock = &clock.clock,
-	                                 .source = source,
-	                                 .backend = &model.backend,
-	                                 .target = &target,
-	                                 .recorder = &recorder,
-	                                 .depth = 1,
-	                                 .flushes = 1,
-	                                 .window = 128,
-	                                 .plans = 1,
-	                         },
-	                         &scheduler, NULL),
-	        0);
+				 &(struct scheduler_config){
+					 .clock = &clock.clock,
+					 .source = source,
+					 .backend = &model.backend,
+					 .target = &target,
+					 .recorder = &recorder,
+					 .depth = 1,
+					 .flushes = 1,
+					 .window = 128,
+					 .plans = 1,
+				 },
+				 &scheduler, NULL),
+		0);
 	assert_int_equal(scheduler_run(scheduler, &result, NULL), 0);
 	assert_int_equal(arrivals.count, COUNT);
 	assert_int_equal(result.held, 0);
@@ -237,8 +237,8 @@ static void one_at_a_time_the_drive_sees_that_order(void **state)
 
 		for (size_t k = 0; k < COUNT; k++)
 			if (records[k].completed_ns != TRACE_NEVER &&
-			        (first == COUNT ||
-			                records[k].completed_ns < records[first].completed_ns))
+				(first == COUNT ||
+					records[k].completed_ns < records[first].completed_ns))
 				first = k;
 		assert_int_equal(arrivals.offsets[i], records[first].offset_bytes);
 		records[first].completed_ns = TRACE_NEVER;
@@ -261,10 +261,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(each_order_is_kept),
-	        cmocka_unit_test(a_request_is_sent_as_it_was),
-	        cmocka_unit_test(what_does_not_fit_is_refused),
-	        cmocka_unit_test(one_at_a_time_the_drive_sees_that_order),
+		cmocka_unit_test(each_order_is_kept),
+		cmocka_unit_test(a_request_is_sent_as_it_was),
+		cmocka_unit_test(what_does_not_fit_is_refused),
+		cmocka_unit_test(one_at_a_time_the_drive_sees_that_order),
 	};
 
 	return cmocka_run_group_tests(tests, prepare, tear_down);

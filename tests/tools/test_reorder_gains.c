@@ -23,7 +23,8 @@ static struct reorder_gains compute(struct reorder_throughput throughput, bool o
 /* First come first served: all of the gain is overlap, and noise in the replay changes nothing. */
 static void first_come_first_served_gains_nothing_by_order(void **state)
 {
-	struct reorder_gains gains = compute((struct reorder_throughput){100, 274, 100.3, 0}, true);
+	struct reorder_gains gains =
+		compute((struct reorder_throughput){ 100, 274, 100.3, 0 }, true);
 
 	(void)state;
 	assert_true(gains.order.value == 1 && gains.together.value == 1);
@@ -31,14 +32,15 @@ static void first_come_first_served_gains_nothing_by_order(void **state)
 	NEAR(gains.overlap.value, 2.74);
 	NEAR(gains.control.value, 1.003);
 	/* The same by measurement on a drive in virtual time, where repeats are equal. */
-	gains = compute((struct reorder_throughput){100.7, 274, 100.7, 274}, false);
+	gains = compute((struct reorder_throughput){ 100.7, 274, 100.7, 274 }, false);
 	assert_true(gains.order.value == 1);
 	NEAR(gains.together.value, 1);
 }
 
 static void three_throughputs_leave_the_rest_open(void **state)
 {
-	struct reorder_gains gains = compute((struct reorder_throughput){100, 175, 140, 0}, false);
+	struct reorder_gains gains =
+		compute((struct reorder_throughput){ 100, 175, 140, 0 }, false);
 
 	(void)state;
 	NEAR(gains.order.value, 1.4);
@@ -51,7 +53,7 @@ static void three_throughputs_leave_the_rest_open(void **state)
 static void the_fourth_parts_overlap_from_together(void **state)
 {
 	struct reorder_gains gains =
-	        compute((struct reorder_throughput){100, 175, 140, 104}, false);
+		compute((struct reorder_throughput){ 100, 175, 140, 104 }, false);
 
 	(void)state;
 	NEAR(gains.overlap.value, 1.04);
@@ -61,7 +63,7 @@ static void the_fourth_parts_overlap_from_together(void **state)
 
 static void what_is_missing_is_unknown(void **state)
 {
-	struct reorder_gains gains = compute((struct reorder_throughput){100, 175, 0, 0}, false);
+	struct reorder_gains gains = compute((struct reorder_throughput){ 100, 175, 0, 0 }, false);
 
 	(void)state;
 	NEAR(gains.total.value, 1.75);
@@ -82,8 +84,8 @@ static void intervals_come_with_five_repeats(void **state)
 		/* What a seed does to both throughputs of a pair is no noise of the gain. */
 		double seed = 50 + 10 * i;
 
-		repeats[i] = (struct reorder_throughput){
-		        seed, seed * 4, seed * 2 * exp((i - 2) * spread), 0};
+		repeats[i] = (struct reorder_throughput){ seed, seed * 4,
+			seed * 2 * exp((i - 2) * spread), 0 };
 	}
 	reorder_gains_compute(repeats, 5, false, &gains);
 	NEAR(gains.order.value, 2);
@@ -100,21 +102,21 @@ static void intervals_come_with_five_repeats(void **state)
 
 static void one_arm_is_claimed_only_where_it_is_likely(void **state)
 {
-	struct device device = {.rotational = true, .transport = "sata"};
+	struct device device = { .rotational = true, .transport = "sata" };
 
 	(void)state;
 	assert_int_equal(reorder_gains_arms(&device), ARMS_ONE);
 	device.raid_volume = true;
 	assert_int_equal(reorder_gains_arms(&device), ARMS_MANY);
-	device = (struct device){.rotational = false, .transport = "sata"};
+	device = (struct device){ .rotational = false, .transport = "sata" };
 	assert_int_equal(reorder_gains_arms(&device), ARMS_MANY);
-	device = (struct device){.rotational = true, .transport = "loop", .memory_backed = true};
+	device = (struct device){ .rotational = true, .transport = "loop", .memory_backed = true };
 	assert_int_equal(reorder_gains_arms(&device), ARMS_MANY);
-	device = (struct device){.rotational = true, .transport = "md"};
+	device = (struct device){ .rotational = true, .transport = "md" };
 	assert_int_equal(reorder_gains_arms(&device), ARMS_MANY);
-	device = (struct device){.rotational = true, .transport = "virtio"};
+	device = (struct device){ .rotational = true, .transport = "virtio" };
 	assert_int_equal(reorder_gains_arms(&device), ARMS_UNKNOWN);
-	device = (struct device){.rotational = true, .transport = "loop"};
+	device = (struct device){ .rotational = true, .transport = "loop" };
 	assert_int_equal(reorder_gains_arms(&device), ARMS_UNKNOWN);
 }
 
@@ -126,13 +128,13 @@ static void the_text_is_as_agreed(void **state)
 		bool order_kept;
 		enum reorder_arms arms;
 	} cases[] = {
-	        {"three throughputs", {1e6, 1.75e6, 1.4e6, 0}, false, ARMS_ONE},
-	        {"four", {1e6, 1.75e6, 1.4e6, 1.04e6}, false, ARMS_ONE},
-	        {"first come first served", {1e6, 2.74e6, 1.003e6, 0}, true, ARMS_ONE},
-	        {"the same without a replay", {1e6, 2.74e6, 0, 0}, true, ARMS_ONE},
-	        {"two", {1e6, 1.75e6, 0, 0}, false, ARMS_UNKNOWN},
-	        {"flash", {40e6, 300e6, 41e6, 0}, false, ARMS_MANY},
-	        {"a loss", {2e6, 1.5e6, 1.8e6, 0}, false, ARMS_ONE},
+		{ "three throughputs", { 1e6, 1.75e6, 1.4e6, 0 }, false, ARMS_ONE },
+		{ "four", { 1e6, 1.75e6, 1.4e6, 1.04e6 }, false, ARMS_ONE },
+		{ "first come first served", { 1e6, 2.74e6, 1.003e6, 0 }, true, ARMS_ONE },
+		{ "the same without a replay", { 1e6, 2.74e6, 0, 0 }, true, ARMS_ONE },
+		{ "two", { 1e6, 1.75e6, 0, 0 }, false, ARMS_UNKNOWN },
+		{ "flash", { 40e6, 300e6, 41e6, 0 }, false, ARMS_MANY },
+		{ "a loss", { 2e6, 1.5e6, 1.8e6, 0 }, false, ARMS_ONE },
 	};
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
@@ -151,7 +153,8 @@ static void the_text_is_as_agreed(void **state)
 
 static void the_document_says_what_it_means(void **state)
 {
-	struct reorder_gains gains = compute((struct reorder_throughput){100, 175, 140, 0}, false);
+	struct reorder_gains gains =
+		compute((struct reorder_throughput){ 100, 175, 140, 0 }, false);
 	struct json_object *object = reorder_gains_json(&gains, ARMS_MANY, "throughput_per_s");
 	struct json_object *value;
 
@@ -173,14 +176,14 @@ static void the_document_says_what_it_means(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(first_come_first_served_gains_nothing_by_order),
-	        cmocka_unit_test(three_throughputs_leave_the_rest_open),
-	        cmocka_unit_test(the_fourth_parts_overlap_from_together),
-	        cmocka_unit_test(what_is_missing_is_unknown),
-	        cmocka_unit_test(intervals_come_with_five_repeats),
-	        cmocka_unit_test(one_arm_is_claimed_only_where_it_is_likely),
-	        cmocka_unit_test(the_text_is_as_agreed),
-	        cmocka_unit_test(the_document_says_what_it_means),
+		cmocka_unit_test(first_come_first_served_gains_nothing_by_order),
+		cmocka_unit_test(three_throughputs_leave_the_rest_open),
+		cmocka_unit_test(the_fourth_parts_overlap_from_together),
+		cmocka_unit_test(what_is_missing_is_unknown),
+		cmocka_unit_test(intervals_come_with_five_repeats),
+		cmocka_unit_test(one_arm_is_claimed_only_where_it_is_likely),
+		cmocka_unit_test(the_text_is_as_agreed),
+		cmocka_unit_test(the_document_says_what_it_means),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
