@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&command_plan,
 	&command_operations,
 	&command_run,
+	&command_trace,
 	&command_reorder,
 	&command_help,
 	NULL,
