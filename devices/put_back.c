@@ -15,15 +15,15 @@ static bool same_boot(const struct settings_place *place, const struct state_rec
 }
 
 int put_back_find(const struct settings_place *place, const struct state_record *record,
-        char *ret_disk, size_t size, bool *ret_same_queue, struct error *error)
+	char *ret_disk, size_t size, bool *ret_same_queue, struct error *error)
 {
-	struct device_list list = {0};
+	struct device_list list = { 0 };
 	uint64_t inode;
 	bool found = false;
 
 	*ret_same_queue = same_boot(place, record) &&
-	                  queue_setting_inode(place->sysroot, record->name, &inode) == 0 &&
-	                  inode == record->queue_inode;
+			  queue_setting_inode(place->sysroot, record->name, &inode) == 0 &&
+			  inode == record->queue_inode;
 	if (*ret_same_queue) {
 		sysfs_copy(ret_disk, size, record->name);
 		return 0;
@@ -38,9 +38,9 @@ int put_back_find(const struct settings_place *place, const struct state_record 
 	if (found)
 		return 0;
 	return error_set(error, -ENODEV,
-	        "%s (%s) is not there any more, and its settings from before the run of %s could "
-	        "not be put back; the record is kept until it returns",
-	        record->name, record->identity, record->started);
+		"%s (%s) is not there any more, and its settings from before the run of %s could "
+		"not be put back; the record is kept until it returns",
+		record->name, record->identity, record->started);
 }
 
 static const char *shown(const char *value)
@@ -50,13 +50,13 @@ static const char *shown(const char *value)
 
 /* What is there now decides what goes back; see the header. */
 static void decide(const struct settings_place *place, const char *disk, bool same_queue,
-        struct state_record *record, struct faults *notes)
+	struct state_record *record, struct faults *notes)
 {
 	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
 		struct state_entry *entry = &record->entries[i];
 		char now[QUEUE_VALUE];
 		const bool known = entry->used && record->phase == STATE_APPLIED &&
-		                   queue_setting_read(place->sysroot, disk, i, now) == 0;
+				   queue_setting_read(place->sysroot, disk, i, now) == 0;
 
 		sysfs_copy(entry->back, sizeof(entry->back), entry->before);
 		if (!known || strcmp(now, entry->during) == 0)
@@ -65,19 +65,19 @@ static void decide(const struct settings_place *place, const char *disk, bool sa
 		/* A new queue object has its own values from the start. */
 		if (same_queue)
 			faults_add(notes,
-			        "%s of %s is %s, which somebody else set meanwhile (it was %s for "
-			        "the run and %s before); it is left so",
-			        queue_setting_name(i), disk, now, shown(entry->during),
-			        shown(entry->before));
+				"%s of %s is %s, which somebody else set meanwhile (it was %s for "
+				"the run and %s before); it is left so",
+				queue_setting_name(i), disk, now, shown(entry->during),
+				shown(entry->before));
 	}
 }
 
 static void write_all(const struct settings_place *place, const char *disk,
-        struct state_record *record, struct faults *faults)
+	struct state_record *record, struct faults *faults)
 {
 	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
 		struct state_entry *entry = &record->entries[i];
-		struct error error = {0};
+		struct error error = { 0 };
 		char now[QUEUE_VALUE];
 
 		/* What could not be read before has no value to go back to. */
@@ -85,15 +85,15 @@ static void write_all(const struct settings_place *place, const char *disk,
 			continue;
 		if (settings_step_set(place, disk, i, entry->back, now, &error))
 			faults_add(faults, "%s; before the run it was %s", error.text,
-			        shown(entry->before));
+				shown(entry->before));
 	}
 }
 
 /* Some value stayed: from here on what is there now is what the run left. */
 static void keep_rest(const struct settings_place *place, const char *disk, struct state_file *file,
-        struct state_record *record, struct faults *faults)
+	struct state_record *record, struct faults *faults)
 {
-	struct error error = {0};
+	struct error error = { 0 };
 
 	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
 		struct state_entry *entry = &record->entries[i];
@@ -109,18 +109,18 @@ static void keep_rest(const struct settings_place *place, const char *disk, stru
 }
 
 int put_back(const struct settings_place *place, struct state_file *file,
-        struct state_record *record, struct faults *notes, struct faults *faults)
+	struct state_record *record, struct faults *notes, struct faults *faults)
 {
 	const size_t before = faults->count;
-	struct error error = {0};
+	struct error error = { 0 };
 	char disk[sizeof(record->name)];
 	bool same_queue;
 
 	if (!same_boot(place, record)) {
 		faults_add(notes,
-		        "%s was left changed by a run of %s, and the machine has been restarted "
-		        "since, which ended its settings",
-		        record->name, record->started);
+			"%s was left changed by a run of %s, and the machine has been restarted "
+			"since, which ended its settings",
+			record->name, record->started);
 		return 0;
 	}
 	if (put_back_find(place, record, disk, sizeof(disk), &same_queue, &error)) {

@@ -30,11 +30,11 @@
 /* The disk that a record means, and whether its queue is the very object. -ENODEV when it is not
  * there, with a sentence. */
 int put_back_find(const struct settings_place *place, const struct state_record *record,
-        char *ret_disk, size_t size, bool *ret_same_queue, struct error *error);
+	char *ret_disk, size_t size, bool *ret_same_queue, struct error *error);
 
 /* 0: everything is as it was, or as somebody else wants it (notes say so); the record can be
  * removed. -ENODEV: the device is not there. -EIO: faults tell what could not be put back. */
 int put_back(const struct settings_place *place, struct state_file *file,
-        struct state_record *record, struct faults *notes, struct faults *faults);
+	struct state_record *record, struct faults *notes, struct faults *faults);
 
 #endif

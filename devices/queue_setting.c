@@ -14,11 +14,11 @@
 static const struct {
 	const char *name, *path;
 } table[QUEUE_SETTING_COUNT] = {
-        [QUEUE_SCHEDULER] = {"scheduler", "queue/scheduler"},
-        [QUEUE_NR_REQUESTS] = {"nr_requests", "queue/nr_requests"},
-        [QUEUE_NOMERGES] = {"nomerges", "queue/nomerges"},
-        [QUEUE_WBT] = {"wbt_lat_usec", "queue/wbt_lat_usec"},
-        [QUEUE_DRIVE_DEPTH] = {"queue_depth", "device/queue_depth"},
+	[QUEUE_SCHEDULER] = { "scheduler", "queue/scheduler" },
+	[QUEUE_NR_REQUESTS] = { "nr_requests", "queue/nr_requests" },
+	[QUEUE_NOMERGES] = { "nomerges", "queue/nomerges" },
+	[QUEUE_WBT] = { "wbt_lat_usec", "queue/wbt_lat_usec" },
+	[QUEUE_DRIVE_DEPTH] = { "queue_depth", "device/queue_depth" },
 };
 
 const char *queue_setting_name(enum queue_setting setting)
@@ -43,7 +43,7 @@ int queue_setting_schedulers(const char *sysroot, const char *disk, struct sched
 {
 	char text[1024];
 	const int length = sysfs_read(sysroot, text, sizeof(text), "sys/class/block/%s/%s", disk,
-	        table[QUEUE_SCHEDULER].path);
+		table[QUEUE_SCHEDULER].path);
 
 	return length < 0 ? length : scheduler_file_parse(text, ret_file);
 }
@@ -60,7 +60,7 @@ static int read_scheduler(const char *sysroot, const char *disk, char *ret_value
 }
 
 int queue_setting_read(
-        const char *sysroot, const char *disk, enum queue_setting setting, char *ret_value)
+	const char *sysroot, const char *disk, enum queue_setting setting, char *ret_value)
 {
 	int length;
 
@@ -68,7 +68,7 @@ int queue_setting_read(
 	if (setting == QUEUE_SCHEDULER)
 		return read_scheduler(sysroot, disk, ret_value);
 	length = sysfs_read(sysroot, ret_value, QUEUE_VALUE, "sys/class/block/%s/%s", disk,
-	        table[setting].path);
+		table[setting].path);
 	/* wbt_lat_usec cannot be read before wbt was first switched on (queue_wb_lat_show). */
 	if (length == 0 || (length == -EINVAL && setting == QUEUE_WBT))
 		return -EOPNOTSUPP;
@@ -76,10 +76,10 @@ int queue_setting_read(
 }
 
 static int make_path(const char *sysroot, const char *disk, enum queue_setting setting,
-        char *ret_path, size_t size)
+	char *ret_path, size_t size)
 {
 	const int length = snprintf(ret_path, size, "%s/sys/class/block/%s/%s",
-	        sysroot ? sysroot : "", disk, table[setting].path);
+		sysroot ? sysroot : "", disk, table[setting].path);
 
 	return length < 0 || (size_t)length >= size ? -ENAMETOOLONG : 0;
 }
@@ -95,7 +95,7 @@ int queue_setting_writable(const char *sysroot, const char *disk, enum queue_set
 }
 
 int queue_setting_write(
-        const char *sysroot, const char *disk, enum queue_setting setting, const char *value)
+	const char *sysroot, const char *disk, enum queue_setting setting, const char *value)
 {
 	_cleanup_close_ int fd = -1;
 	const size_t length = strlen(value);
@@ -122,7 +122,7 @@ int queue_setting_inode(const char *sysroot, const char *disk, uint64_t *ret_ino
 	char path[PATH_MAX];
 	struct stat status;
 	const int code =
-	        sysfs_real_path(sysroot, path, sizeof(path), "sys/class/block/%s/queue", disk);
+		sysfs_real_path(sysroot, path, sizeof(path), "sys/class/block/%s/queue", disk);
 
 	if (code)
 		return code;

@@ -38,14 +38,14 @@ bool queue_setting_follows_scheduler(enum queue_setting setting);
  * -EOPNOTSUPP: a file without a value (no scheduler to choose, wbt that was never switched on);
  * others as read. */
 int queue_setting_read(
-        const char *sysroot, const char *disk, enum queue_setting setting, char *ret_value);
+	const char *sysroot, const char *disk, enum queue_setting setting, char *ret_value);
 int queue_setting_schedulers(
-        const char *sysroot, const char *disk, struct scheduler_file *ret_file);
+	const char *sysroot, const char *disk, struct scheduler_file *ret_file);
 
 /* 0, or why a write would fail before it is tried (-EROFS, -EACCES, -ENOENT). */
 int queue_setting_writable(const char *sysroot, const char *disk, enum queue_setting setting);
 int queue_setting_write(
-        const char *sysroot, const char *disk, enum queue_setting setting, const char *value);
+	const char *sysroot, const char *disk, enum queue_setting setting, const char *value);
 
 /* Which queue object this is: the inode of its folder. The kernel gives each folder of sysfs a
  * number of its own that is not used again (include/linux/kernfs.h, kernfs_id_ino), so a loop

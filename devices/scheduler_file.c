@@ -8,7 +8,7 @@
 #define BLANKS " \t\n"
 
 /* Since Linux 5.0 these are all there are; Debian builds two of them as modules. */
-static const char *const loadable[] = {"mq-deadline", "kyber", "bfq"};
+static const char *const loadable[] = { "mq-deadline", "kyber", "bfq" };
 
 static int add_word(struct scheduler_file *file, const char *word, size_t length)
 {
@@ -22,7 +22,7 @@ static int add_word(struct scheduler_file *file, const char *word, size_t length
 		length -= 2;
 	}
 	if (file->count == SCHEDULER_COUNT_MAX || length >= SCHEDULER_NAME ||
-	        strcspn(word, "[]") < length)
+		strcspn(word, "[]") < length)
 		return -EBADMSG;
 	memcpy(file->names[file->count], word, length);
 	file->names[file->count++][length] = '\0';
@@ -31,7 +31,7 @@ static int add_word(struct scheduler_file *file, const char *word, size_t length
 
 int scheduler_file_parse(const char *text, struct scheduler_file *ret_file)
 {
-	struct scheduler_file file = {.active = -1};
+	struct scheduler_file file = { .active = -1 };
 
 	for (text += strspn(text, BLANKS); *text; text += strspn(text, BLANKS)) {
 		const size_t length = strcspn(text, BLANKS);
@@ -67,11 +67,11 @@ bool scheduler_file_offers(const struct scheduler_file *file, const char *name)
 
 struct scheduler_names scheduler_file_names(const struct scheduler_file *file)
 {
-	struct scheduler_names names = {"nothing"};
+	struct scheduler_names names = { "nothing" };
 	size_t used = 0;
 
 	for (size_t i = 0; i < file->count; i++)
 		used += (size_t)snprintf(names.text + used, sizeof(names.text) - used, "%s%s",
-		        i ? ", " : "", file->names[i]);
+			i ? ", " : "", file->names[i]);
 	return names;
 }

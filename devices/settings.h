@@ -60,7 +60,7 @@ struct settings;
  * disk), so settings cannot be changed; the caller may go on without (exit 4 otherwise).
  */
 int settings_open(const struct settings_place *place, const struct device *device,
-        struct settings **ret_settings, struct faults *notes, struct faults *faults);
+	struct settings **ret_settings, struct faults *notes, struct faults *faults);
 
 /*
  * Saves, changes, verifies by reading back. 0, or -errno with every fault: -EINVAL before
@@ -69,7 +69,7 @@ int settings_open(const struct settings_place *place, const struct device *devic
  * put back.
  */
 int settings_apply(struct settings *settings, const struct settings_wanted *wanted,
-        struct faults *notes, struct faults *faults);
+	struct faults *notes, struct faults *faults);
 
 /* Whether the device still has what was applied: each value that changed under the run becomes a
  * note. For the end of a cell. Returns how many. */
@@ -81,7 +81,7 @@ struct settings_value {
 	char before[QUEUE_VALUE], during[QUEUE_VALUE];
 };
 size_t settings_describe(
-        const struct settings *settings, struct settings_value ret_values[QUEUE_SETTING_COUNT]);
+	const struct settings *settings, struct settings_value ret_values[QUEUE_SETTING_COUNT]);
 
 /* Puts everything back, removes the record and ends; NULL is fine. 0; -EIO (exit 5) when faults
  * tell what could not be put back, -ENODEV when the device is gone: then the record stays. */

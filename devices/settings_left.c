@@ -12,9 +12,9 @@
 
 static enum settings_left_state state_of(struct settings_left *left)
 {
-	struct state_file file = {.fd = -1};
+	struct state_file file = { .fd = -1 };
 	const int code =
-	        state_file_lock(left->folder, left->file, false, &file, &left->record, NULL);
+		state_file_lock(left->folder, left->file, false, &file, &left->record, NULL);
 
 	state_file_close(&file);
 	switch (code) {
@@ -51,13 +51,13 @@ static bool means(const struct settings_left *left, const struct wanted_disk *wa
 }
 
 int settings_left_list(const struct settings_place *place, const struct device *device,
-        struct settings_left_list *ret_list, struct error *error)
+	struct settings_left_list *ret_list, struct error *error)
 {
 	const char *path = place->state_dir ? place->state_dir : SETTINGS_STATE_DIR;
-	_cleanup_names_ struct sysfs_names names = {0};
+	_cleanup_names_ struct sysfs_names names = { 0 };
 	_cleanup_free_ char *real = realpath(path, NULL);
-	struct settings_left_list list = {0};
-	struct wanted_disk wanted = {0};
+	struct settings_left_list list = { 0 };
+	struct wanted_disk wanted = { 0 };
 
 	if (!real && errno == ENOENT) {
 		*ret_list = list;
@@ -65,9 +65,9 @@ int settings_left_list(const struct settings_place *place, const struct device *
 	}
 	if (!real || access(real, R_OK | X_OK) < 0 || strlen(real) >= sizeof(list.items->folder))
 		return error_set(error, -EACCES, "the folder for records, %s, cannot be read: %s",
-		        path, strerror(errno));
+			path, strerror(errno));
 	if (device && device_read(place->sysroot, device->parent[0] ? device->parent : device->name,
-	                      &wanted.disk, error))
+			      &wanted.disk, error))
 		return -ENODEV;
 	settings_step_boot(place, wanted.boot, sizeof(wanted.boot));
 	(void)queue_setting_inode(place->sysroot, wanted.disk.name, &wanted.inode);
@@ -78,7 +78,7 @@ int settings_left_list(const struct settings_place *place, const struct device *
 	for (size_t i = 0; i < names.count; i++) {
 		struct settings_left *left = &list.items[list.count];
 
-		*left = (struct settings_left){0};
+		*left = (struct settings_left){ 0 };
 		sysfs_copy(left->folder, sizeof(left->folder), real);
 		sysfs_copy(left->file, sizeof(left->file), names.names[i]);
 		left->state = state_of(left);
@@ -92,32 +92,32 @@ int settings_left_list(const struct settings_place *place, const struct device *
 void settings_left_done(struct settings_left_list *list)
 {
 	free(list->items);
-	*list = (struct settings_left_list){0};
+	*list = (struct settings_left_list){ 0 };
 }
 
 /* 0 or 1 as state_file_lock; a fault is told. */
 static int lock(const struct settings_left *left, struct state_file *ret_file,
-        struct state_record *ret_record, struct faults *faults)
+	struct state_record *ret_record, struct faults *faults)
 {
-	struct error error = {0};
+	struct error error = { 0 };
 	const int code =
-	        state_file_lock(left->folder, left->file, false, ret_file, ret_record, &error);
+		state_file_lock(left->folder, left->file, false, ret_file, ret_record, &error);
 
 	if (code == -EBUSY)
 		faults_add(faults,
-		        "%s is in use by process %" PRIu64 " since %s, which puts its settings "
-		        "back by itself when it ends",
-		        ret_record->name[0] ? ret_record->name : left->file, ret_record->pid,
-		        ret_record->started);
+			"%s is in use by process %" PRIu64 " since %s, which puts its settings "
+			"back by itself when it ends",
+			ret_record->name[0] ? ret_record->name : left->file, ret_record->pid,
+			ret_record->started);
 	else if (error.code)
 		faults_add(faults, "%s", error.text);
 	return code;
 }
 
 static int remove_record(
-        const struct settings_place *place, struct state_file *file, struct faults *faults)
+	const struct settings_place *place, struct state_file *file, struct faults *faults)
 {
-	struct error error = {0};
+	struct error error = { 0 };
 
 	if (settings_step_remove(place, file, &error) == 0)
 		return 0;
@@ -126,9 +126,9 @@ static int remove_record(
 }
 
 int settings_left_restore(const struct settings_place *place, const struct settings_left *left,
-        struct faults *notes, struct faults *faults)
+	struct faults *notes, struct faults *faults)
 {
-	struct state_file file = {.fd = -1};
+	struct state_file file = { .fd = -1 };
 	struct state_record record;
 	int code = lock(left, &file, &record, faults);
 
@@ -144,10 +144,10 @@ int settings_left_restore(const struct settings_place *place, const struct setti
 }
 
 int settings_left_forget(
-        const struct settings_place *place, const struct settings_left *left, struct faults *faults)
+	const struct settings_place *place, const struct settings_left *left, struct faults *faults)
 {
-	_cleanup_faults_ struct faults damage = {0};
-	struct state_file file = {.fd = -1};
+	_cleanup_faults_ struct faults damage = { 0 };
+	struct state_file file = { .fd = -1 };
 	struct state_record record;
 	int code = lock(left, &file, &record, &damage);
 

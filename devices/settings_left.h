@@ -30,16 +30,16 @@ struct settings_left_list {
 /* Every record, or only those that mean the device (NULL: all): its disk by identity, or by the
  * very queue that was changed. No folder is an empty list. */
 int settings_left_list(const struct settings_place *place, const struct device *device,
-        struct settings_left_list *ret_list, struct error *error);
+	struct settings_left_list *ret_list, struct error *error);
 void settings_left_done(struct settings_left_list *list);
 
 /* Puts back and removes the record. 0, -EBUSY when its process runs, -ENODEV when the device is
  * not there (the record stays), -EIO when something could not be put back. */
 int settings_left_restore(const struct settings_place *place, const struct settings_left *left,
-        struct faults *notes, struct faults *faults);
+	struct faults *notes, struct faults *faults);
 
 /* Removes the record and leaves the device as it is. 0 or -EBUSY or as above. */
 int settings_left_forget(const struct settings_place *place, const struct settings_left *left,
-        struct faults *faults);
+	struct faults *faults);
 
 #endif

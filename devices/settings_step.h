@@ -27,11 +27,11 @@ void settings_step_boot(const struct settings_place *place, char *ret_boot, size
 /* Writes a value that differs from what is there, and reads it back into ret_now. -EIO when
  * another value is read than was written. */
 int settings_step_set(const struct settings_place *place, const char *disk,
-        enum queue_setting setting, const char *value, char *ret_now, struct error *error);
+	enum queue_setting setting, const char *value, char *ret_now, struct error *error);
 
 int settings_step_save(const struct settings_place *place, struct state_file *file,
-        const struct state_record *record, struct error *error);
+	const struct state_record *record, struct error *error);
 int settings_step_remove(
-        const struct settings_place *place, struct state_file *file, struct error *error);
+	const struct settings_place *place, struct state_file *file, struct error *error);
 
 #endif

@@ -56,25 +56,25 @@ int state_folder_open(const char *path, char *ret_folder, size_t size, struct er
 
 	if (!made && errno != EEXIST)
 		return error_set(error, -errno,
-		        "the folder for records, %s, cannot be made: %s; without a record nothing "
-		        "is changed; --state-dir names another",
-		        path, strerror(errno));
+			"the folder for records, %s, cannot be made: %s; without a record nothing "
+			"is changed; --state-dir names another",
+			path, strerror(errno));
 	real = realpath(path, NULL);
 	if (!real || stat(real, &status) < 0)
 		return error_set(error, -errno, "the folder for records, %s, cannot be opened: %s",
-		        path, strerror(errno));
+			path, strerror(errno));
 	if (!S_ISDIR(status.st_mode))
 		return error_set(error, -ENOTDIR, "%s is no folder, and records need one", path);
 	if (status.st_uid != geteuid() || (status.st_mode & 022))
 		return error_set(error, -EPERM,
-		        "%s may be written by others, who could have any value put into a device; "
-		        "chown it to the user and chmod 0700, or name another by --state-dir",
-		        path);
+			"%s may be written by others, who could have any value put into a device; "
+			"chown it to the user and chmod 0700, or name another by --state-dir",
+			path);
 	if (strlen(real) >= size)
 		return error_set(error, -ENAMETOOLONG, "%s is too long a path", path);
 	if (made && sync_parent(real))
 		return error_set(
-		        error, -errno, "%s cannot be written to disk: %s", path, strerror(errno));
+			error, -errno, "%s cannot be written to disk: %s", path, strerror(errno));
 	sysfs_copy(ret_folder, size, real);
 	return 0;
 }
@@ -113,7 +113,7 @@ void state_file_name(const char *identity, char *ret_name, size_t size)
 
 		hash = (hash ^ byte) * UINT64_C(0x100000001b3);
 		used += (size_t)snprintf(
-		        name + used, sizeof(name) - used, plain ? "%c" : "%%%02X", byte);
+			name + used, sizeof(name) - used, plain ? "%c" : "%%%02X", byte);
 		assert(used < sizeof(name));
 	}
 	if (used > NAME_USED_MAX)
@@ -128,7 +128,7 @@ static int read_record(int fd, struct state_record *ret_record, struct error *er
 	const ssize_t length = pread(fd, text, sizeof(text) - 1, 0);
 	int code;
 
-	*ret_record = (struct state_record){0};
+	*ret_record = (struct state_record){ 0 };
 	if (length < 0)
 		return error_set(error, -errno, "%s", strerror(errno));
 	if (length == 0)
@@ -151,7 +151,7 @@ static int lock_path(const char *path, bool create, struct state_record *ret_rec
 {
 	for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
 		const int fd =
-		        open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0), 0600);
+			open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0), 0600);
 		int code = 0;
 
 		if (fd < 0)
@@ -171,26 +171,26 @@ static int lock_path(const char *path, bool create, struct state_record *ret_rec
 }
 
 int state_file_lock(const char *folder, const char *name, bool create, struct state_file *ret_file,
-        struct state_record *ret_record, struct error *error)
+	struct state_record *ret_record, struct error *error)
 {
 	const struct path path = path_of(folder, name, "");
-	struct error reason = {0};
+	struct error reason = { 0 };
 	struct state_file file;
 	int code;
 
-	*ret_record = (struct state_record){0};
+	*ret_record = (struct state_record){ 0 };
 	file.fd = lock_path(path.text, create, ret_record);
 	if (file.fd == -EBUSY || file.fd == -ENOENT)
 		return file.fd;
 	if (file.fd < 0)
 		return error_set(error, file.fd, "the record %s cannot be opened: %s", path.text,
-		        strerror(-file.fd));
+			strerror(-file.fd));
 	code = read_record(file.fd, ret_record, &reason);
 	if (code < 0)
 		(void)error_set(error, code,
-		        "the record %s: %s; look into it, then `bareplatter "
-		        "restore --forget %s` removes it",
-		        path.text, reason.text, name);
+			"the record %s: %s; look into it, then `bareplatter "
+			"restore --forget %s` removes it",
+			path.text, reason.text, name);
 	if (code < 0 && code != -EBADMSG) {
 		(void)close(file.fd);
 		return code;
@@ -243,24 +243,24 @@ int state_file_save(struct state_file *file, const struct state_record *record, 
 		code = sync_folder(file->folder);
 	}
 	return code ? error_set(error, code, "the record %s cannot be written: %s", path.text,
-	                      strerror(-code))
-	            : 0;
+			      strerror(-code))
+		    : 0;
 }
 
 int state_file_peek(
-        const char *folder, const char *name, struct state_record *ret_record, struct error *error)
+	const char *folder, const char *name, struct state_record *ret_record, struct error *error)
 {
 	const struct path path = path_of(folder, name, "");
 	_cleanup_close_ int fd = open(path.text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	struct error reason = {0};
+	struct error reason = { 0 };
 	int code;
 
 	if (fd < 0)
 		return error_set(error, -errno, "the record %s cannot be opened: %s", path.text,
-		        strerror(errno));
+			strerror(errno));
 	code = read_record(fd, ret_record, &reason);
 	return code < 0 ? error_set(error, code, "the record %s: %s", path.text, reason.text)
-	                : code;
+			: code;
 }
 
 int state_file_remove(struct state_file *file, struct error *error)
@@ -276,8 +276,8 @@ int state_file_remove(struct state_file *file, struct error *error)
 
 	state_file_close(file);
 	return code ? error_set(error, code, "the record %s cannot be removed: %s", path.text,
-	                      strerror(-code))
-	            : 0;
+			      strerror(-code))
+		    : 0;
 }
 
 void state_file_close(struct state_file *file)

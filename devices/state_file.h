@@ -41,15 +41,15 @@ void state_file_name(const char *identity, char *ret_name, size_t size);
  * that the file can be removed. Others with a sentence.
  */
 int state_file_lock(const char *folder, const char *name, bool create, struct state_file *ret_file,
-        struct state_record *ret_record, struct error *error);
+	struct state_record *ret_record, struct error *error);
 
 /* The content without a lock, for looking: 1 and the record, 0 when empty, or -errno. */
 int state_file_peek(
-        const char *folder, const char *name, struct state_record *ret_record, struct error *error);
+	const char *folder, const char *name, struct state_record *ret_record, struct error *error);
 
 /* On disk when it returns 0; on failure the former record is still there. */
 int state_file_save(
-        struct state_file *file, const struct state_record *record, struct error *error);
+	struct state_file *file, const struct state_record *record, struct error *error);
 
 /* Removes the record and lets go of it. */
 int state_file_remove(struct state_file *file, struct error *error);

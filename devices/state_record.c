@@ -12,9 +12,9 @@
 #define FIRST_LINE "bareplatter-state 1"
 
 static const char *const phases[] = {
-        [STATE_APPLYING] = "applying",
-        [STATE_APPLIED] = "applied",
-        [STATE_RESTORING] = "restoring",
+	[STATE_APPLYING] = "applying",
+	[STATE_APPLIED] = "applied",
+	[STATE_RESTORING] = "restoring",
 };
 
 static const char *shown(const char *value)
@@ -25,10 +25,10 @@ static const char *shown(const char *value)
 size_t state_record_write(const struct state_record *record, char *ret_text, size_t size)
 {
 	size_t used = (size_t)snprintf(ret_text, size,
-	        FIRST_LINE "\nidentity %s\nname %s\nboot %s\nqueue %" PRIu64 "\npid %" PRIu64
-	                   "\nstarted %s\nphase %s\n",
-	        record->identity, record->name, shown(record->boot), record->queue_inode,
-	        record->pid, shown(record->started), phases[record->phase]);
+		FIRST_LINE "\nidentity %s\nname %s\nboot %s\nqueue %" PRIu64 "\npid %" PRIu64
+			   "\nstarted %s\nphase %s\n",
+		record->identity, record->name, shown(record->boot), record->queue_inode,
+		record->pid, shown(record->started), phases[record->phase]);
 
 	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
 		const struct state_entry *entry = &record->entries[i];
@@ -36,8 +36,8 @@ size_t state_record_write(const struct state_record *record, char *ret_text, siz
 		assert(used < size);
 		if (entry->used)
 			used += (size_t)snprintf(ret_text + used, size - used,
-			        "sysfs %s %s %s %s\n", queue_setting_name(i), shown(entry->before),
-			        shown(entry->during), shown(entry->back));
+				"sysfs %s %s %s %s\n", queue_setting_name(i), shown(entry->before),
+				shown(entry->during), shown(entry->back));
 	}
 	assert(used < size);
 	used += (size_t)snprintf(ret_text + used, size - used, "end\n");
@@ -66,7 +66,7 @@ static bool next_line(struct reader *reader)
 		const size_t word = min_u64(strcspn(at, " "), (uint64_t)(end - at));
 
 		if (word == 0 || reader->count == ARRAY_SIZE(reader->words) ||
-		        word >= sizeof(reader->words[0]))
+			word >= sizeof(reader->words[0]))
 			return false;
 		memcpy(reader->words[reader->count], at, word);
 		reader->words[reader->count++][word] = '\0';
@@ -136,8 +136,8 @@ static bool take_head(struct reader *reader, struct state_record *record)
 static bool take_entry(const struct reader *reader, struct state_record *record)
 {
 	const int setting = reader->count == 5 && strcmp(reader->words[0], "sysfs") == 0
-	                            ? queue_setting_find(reader->words[1])
-	                            : -1;
+				    ? queue_setting_find(reader->words[1])
+				    : -1;
 	struct state_entry *entry;
 
 	if (setting < 0 || record->entries[setting].used)
@@ -151,8 +151,8 @@ static bool take_entry(const struct reader *reader, struct state_record *record)
 
 int state_record_parse(const char *text, struct state_record *ret_record, struct error *error)
 {
-	struct reader reader = {.text = text};
-	struct state_record record = {0};
+	struct reader reader = { .text = text };
+	struct state_record record = { 0 };
 	bool good = take_head(&reader, &record), ended = false;
 
 	while (good && !ended) {
@@ -163,8 +163,8 @@ int state_record_parse(const char *text, struct state_record *ret_record, struct
 	}
 	if (!good || *reader.text)
 		return error_set(error, -EBADMSG,
-		        "line %u is not understood; it was damaged, or written by a newer release",
-		        reader.line + (good ? 1 : 0));
+			"line %u is not understood; it was damaged, or written by a newer release",
+			reader.line + (good ? 1 : 0));
 	*ret_record = record;
 	return 0;
 }

@@ -19,43 +19,43 @@ struct restore_config {
 	const char *state_dir;
 };
 
-static const char *const formats[] = {"table", "json", NULL};
+static const char *const formats[] = { "table", "json", NULL };
 
 static const struct option_spec restore_specs[] = {
-        {.name = "list",
-                .type = OPTION_FLAG,
-                .offset = offsetof(struct restore_config, list),
-                .help = "tell what would be put back, and change nothing",
-                .group = "Records"},
-        {.name = "forget",
-                .type = OPTION_FLAG,
-                .offset = offsetof(struct restore_config, forget),
-                .help = "remove the record of TARGET and leave the device as it is"},
-        {.name = "state-dir",
-                .type = OPTION_TEXT,
-                .offset = offsetof(struct restore_config, state_dir),
-                .argument = "DIR",
-                .help = "the folder of the records instead of /var/lib/bareplatter"},
-        {.name = "output-format",
-                .type = OPTION_CHOICE,
-                .offset = offsetof(struct restore_config, format),
-                .argument = "table|json",
-                .help = "what is printed",
-                .group = "Output",
-                .choices = formats},
-        {.name = "json",
-                .letter = 'J',
-                .type = OPTION_FLAG,
-                .offset = offsetof(struct restore_config, json),
-                .help = "the same as --output-format=json"},
-        {0},
+	{ .name = "list",
+		.type = OPTION_FLAG,
+		.offset = offsetof(struct restore_config, list),
+		.help = "tell what would be put back, and change nothing",
+		.group = "Records" },
+	{ .name = "forget",
+		.type = OPTION_FLAG,
+		.offset = offsetof(struct restore_config, forget),
+		.help = "remove the record of TARGET and leave the device as it is" },
+	{ .name = "state-dir",
+		.type = OPTION_TEXT,
+		.offset = offsetof(struct restore_config, state_dir),
+		.argument = "DIR",
+		.help = "the folder of the records instead of /var/lib/bareplatter" },
+	{ .name = "output-format",
+		.type = OPTION_CHOICE,
+		.offset = offsetof(struct restore_config, format),
+		.argument = "table|json",
+		.help = "what is printed",
+		.group = "Output",
+		.choices = formats },
+	{ .name = "json",
+		.letter = 'J',
+		.type = OPTION_FLAG,
+		.offset = offsetof(struct restore_config, json),
+		.help = "the same as --output-format=json" },
+	{ 0 },
 };
 
 static const char *const state_names[] = {
-        [SETTINGS_LEFT] = "left changed",
-        [SETTINGS_LEFT_RUNNING] = "in use",
-        [SETTINGS_LEFT_NOTHING] = "nothing changed",
-        [SETTINGS_LEFT_DAMAGED] = "damaged",
+	[SETTINGS_LEFT] = "left changed",
+	[SETTINGS_LEFT_RUNNING] = "in use",
+	[SETTINGS_LEFT_NOTHING] = "nothing changed",
+	[SETTINGS_LEFT_DAMAGED] = "damaged",
 };
 
 struct restore {
@@ -90,7 +90,7 @@ static struct json_object *entries_json(const struct state_record *record)
 			continue;
 		object = json_object_new_object();
 		(void)json_object_object_add(
-		        object, "name", json_object_new_string(queue_setting_name(i)));
+			object, "name", json_object_new_string(queue_setting_name(i)));
 		(void)json_object_object_add(object, "before", text_or_null(entry->before));
 		(void)json_object_object_add(object, "during", text_or_null(entry->during));
 		(void)json_object_array_add(entries, object);
@@ -100,7 +100,7 @@ static struct json_object *entries_json(const struct state_record *record)
 
 /* result is what was done, NULL for nothing. */
 static void add_record(
-        struct restore *restore, const struct settings_left *left, const char *result)
+	struct restore *restore, const struct settings_left *left, const char *result)
 {
 	const struct state_record *record = &left->record;
 	struct json_object *object = json_object_new_object();
@@ -109,9 +109,9 @@ static void add_record(
 	(void)json_object_object_add(object, "identity", text_or_null(record->identity));
 	(void)json_object_object_add(object, "file", report_json_text(left->file));
 	(void)json_object_object_add(
-	        object, "state", json_object_new_string(state_names[left->state]));
+		object, "state", json_object_new_string(state_names[left->state]));
 	(void)json_object_object_add(
-	        object, "pid", record->pid ? json_object_new_uint64(record->pid) : NULL);
+		object, "pid", record->pid ? json_object_new_uint64(record->pid) : NULL);
 	(void)json_object_object_add(object, "started", text_or_null(record->started));
 	(void)json_object_object_add(object, "settings", entries_json(record));
 	(void)json_object_object_add(object, "result", result ? report_json_text(result) : NULL);
@@ -125,15 +125,15 @@ static void print_record(const struct settings_left *left, const char *result)
 	(void)printf("%s: %s", name_of(left), result ? result : state_names[left->state]);
 	if (record->pid)
 		(void)printf(" (run of %s, process %" PRIu64 ", identity %s)", record->started,
-		        record->pid, record->identity);
+			record->pid, record->identity);
 	(void)putchar('\n');
 	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
 		const struct state_entry *entry = &record->entries[i];
 
 		if (entry->used)
 			(void)printf("  %s: %s before, %s for the run\n", queue_setting_name(i),
-			        entry->before[0] ? entry->before : "unknown",
-			        entry->during[0] ? entry->during : "unknown");
+				entry->before[0] ? entry->before : "unknown",
+				entry->during[0] ? entry->during : "unknown");
 	}
 }
 
@@ -168,9 +168,9 @@ static int treat_all(struct restore *restore)
 
 		if (!restore->config.list) {
 			code = restore->config.forget ? settings_left_forget(&restore->place, left,
-			                                        &restore->faults)
-			                              : settings_left_restore(&restore->place, left,
-			                                        &restore->notes, &restore->faults);
+								&restore->faults)
+						      : settings_left_restore(&restore->place, left,
+								&restore->notes, &restore->faults);
 			result = result_of(restore, code);
 		}
 		if (exit_code_of(restore, code) > worst)
@@ -186,7 +186,7 @@ static int treat_all(struct restore *restore)
 /* TARGET is a device, or of one that is gone its identity, name or record. */
 static int find_records(struct restore *restore)
 {
-	struct error error = {0}, reason = {0};
+	struct error error = { 0 }, reason = { 0 };
 	struct device device;
 	int code = restore->target ? device_find(NULL, restore->target, &device, &reason) : 0;
 	const bool is_device = restore->target && !code;
@@ -204,8 +204,8 @@ static int find_records(struct restore *restore)
 		const struct settings_left *left = &list->items[i];
 
 		if (strcmp(left->record.identity, restore->target) == 0 ||
-		        strcmp(left->record.name, restore->target) == 0 ||
-		        strcmp(left->file, restore->target) == 0)
+			strcmp(left->record.name, restore->target) == 0 ||
+			strcmp(left->file, restore->target) == 0)
 			list->items[kept++] = *left;
 	}
 	list->count = kept;
@@ -222,8 +222,8 @@ static int restore_records(struct restore *restore)
 
 	if (restore->config.forget && (!restore->target || restore->config.list))
 		faults_add(&restore->faults,
-		        "--forget needs TARGET, and no --list: a record is the "
-		        "only knowledge of what a device was set to");
+			"--forget needs TARGET, and no --list: a record is the "
+			"only knowledge of what a device was set to");
 	else
 		code = find_records(restore);
 	if (code)
@@ -248,10 +248,10 @@ static int restore_records(struct restore *restore)
 
 static int restore_run(int argc, char **argv)
 {
-	struct restore restore = {.config = {.state_dir = SETTINGS_STATE_DIR}};
+	struct restore restore = { .config = { .state_dir = SETTINGS_STATE_DIR } };
 	unsigned count = 0;
 	int code = options_parse(&command_restore, argc, argv, &restore.config, &restore.target,
-	        &count, &restore.faults);
+		&count, &restore.faults);
 
 	if (code > 0)
 		return EXIT_DONE;
@@ -263,7 +263,7 @@ static int restore_run(int argc, char **argv)
 	code = code < 0 ? EXIT_USAGE : restore_records(&restore);
 	if (code != EXIT_DONE)
 		code = document_give_up(restore.document, restore.config.format == RESTORE_JSON,
-		        NULL, &command_restore, &restore.faults, code);
+			NULL, &command_restore, &restore.faults, code);
 	(void)json_object_put(restore.records);
 	settings_left_done(&restore.list);
 	faults_done(&restore.notes);
@@ -273,25 +273,25 @@ static int restore_run(int argc, char **argv)
 }
 
 const struct command command_restore = {
-        .name = "restore",
-        .arguments = "[TARGET]",
-        .summary = "Puts back the settings of devices that a killed run left changed.",
-        .description =
-                "A run that sets the kernel's queue (scheduler, merging, throttling) or the "
-                "drive's "
-                "queue depth records the former values before the first change and puts them back "
-                "when it ends. When it was killed the record is still there: restore puts back "
-                "every value that is still as the run left it, names and leaves those that "
-                "somebody else has set since, and removes the record. After a restart of the "
-                "machine there is nothing to put back, and only the record is removed."
-                "\n\n"
-                "Without TARGET every record is followed; those of runs that still go on are left "
-                "alone. Exit status 3 means that TARGET is in use by a running process, 5 that "
-                "something could not be put back, or that the device is not there; its record "
-                "stays until it returns, and TARGET may then be its identity."
-                "\n\n"
-                "  bareplatter restore --list",
-        .specs = restore_specs,
-        .operands_max = 1,
-        .run = restore_run,
+	.name = "restore",
+	.arguments = "[TARGET]",
+	.summary = "Puts back the settings of devices that a killed run left changed.",
+	.description =
+		"A run that sets the kernel's queue (scheduler, merging, throttling) or the "
+		"drive's "
+		"queue depth records the former values before the first change and puts them back "
+		"when it ends. When it was killed the record is still there: restore puts back "
+		"every value that is still as the run left it, names and leaves those that "
+		"somebody else has set since, and removes the record. After a restart of the "
+		"machine there is nothing to put back, and only the record is removed."
+		"\n\n"
+		"Without TARGET every record is followed; those of runs that still go on are left "
+		"alone. Exit status 3 means that TARGET is in use by a running process, 5 that "
+		"something could not be put back, or that the device is not there; its record "
+		"stays until it returns, and TARGET may then be its identity."
+		"\n\n"
+		"  bareplatter restore --list",
+	.specs = restore_specs,
+	.operands_max = 1,
+	.run = restore_run,
 };

@@ -38,26 +38,26 @@ static void test_schedulers(void **state)
 		int code;
 		const char *active, *names;
 	} cases[] = {
-	        {"[none] mq-deadline kyber bfq \n", 0, "none", "none, mq-deadline, kyber, bfq"},
-	        {"none [mq-deadline] kyber\n", 0, "mq-deadline", "none, mq-deadline, kyber"},
-	        {"mq-deadline kyber [bfq] none", 0, "bfq", "mq-deadline, kyber, bfq, none"},
-	        {"noop deadline [cfq]\n", 0, "cfq", "noop, deadline, cfq"},
-	        {"[mq-deadline]", 0, "mq-deadline", "mq-deadline"},
-	        {"none\n", 0, "none", "none"},
-	        {"[none]\n", 0, "none", "none"},
-	        {"none", 0, "none", "none"},
-	        {"", 0, "", "nothing"},
-	        {" \n", 0, "", "nothing"},
-	        {"none mq-deadline", 0, "", "none, mq-deadline"},
-	        {"\tnone  [kyber]", 0, "kyber", "none, kyber"},
-	        {"none [kyber", -EBADMSG, NULL, NULL},
-	        {"none kyber]", -EBADMSG, NULL, NULL},
-	        {"[none] [kyber]", -EBADMSG, NULL, NULL},
-	        {"no[ne] kyber", -EBADMSG, NULL, NULL},
-	        {"[] none", -EBADMSG, NULL, NULL},
-	        {"[", -EBADMSG, NULL, NULL},
-	        {"a-name-of-more-than-thirty-one-bytes", -EBADMSG, NULL, NULL},
-	        {"a b c d e f g h i j k l m n o p q", -EBADMSG, NULL, NULL},
+		{ "[none] mq-deadline kyber bfq \n", 0, "none", "none, mq-deadline, kyber, bfq" },
+		{ "none [mq-deadline] kyber\n", 0, "mq-deadline", "none, mq-deadline, kyber" },
+		{ "mq-deadline kyber [bfq] none", 0, "bfq", "mq-deadline, kyber, bfq, none" },
+		{ "noop deadline [cfq]\n", 0, "cfq", "noop, deadline, cfq" },
+		{ "[mq-deadline]", 0, "mq-deadline", "mq-deadline" },
+		{ "none\n", 0, "none", "none" },
+		{ "[none]\n", 0, "none", "none" },
+		{ "none", 0, "none", "none" },
+		{ "", 0, "", "nothing" },
+		{ " \n", 0, "", "nothing" },
+		{ "none mq-deadline", 0, "", "none, mq-deadline" },
+		{ "\tnone  [kyber]", 0, "kyber", "none, kyber" },
+		{ "none [kyber", -EBADMSG, NULL, NULL },
+		{ "none kyber]", -EBADMSG, NULL, NULL },
+		{ "[none] [kyber]", -EBADMSG, NULL, NULL },
+		{ "no[ne] kyber", -EBADMSG, NULL, NULL },
+		{ "[] none", -EBADMSG, NULL, NULL },
+		{ "[", -EBADMSG, NULL, NULL },
+		{ "a-name-of-more-than-thirty-one-bytes", -EBADMSG, NULL, NULL },
+		{ "a b c d e f g h i j k l m n o p q", -EBADMSG, NULL, NULL },
 	};
 
 	(void)state;
@@ -95,24 +95,24 @@ static void test_offers(void **state)
 static struct state_record example(void)
 {
 	struct state_record record = {
-	        .identity = "0x5000c500a1b2c3d4",
-	        .name = "sda",
-	        .boot = "6d3c4a52-0000",
-	        .queue_inode = 6943,
-	        .pid = 4711,
-	        .started = "2026-11-30T12:00:00+00:00",
-	        .phase = STATE_APPLIED,
+		.identity = "0x5000c500a1b2c3d4",
+		.name = "sda",
+		.boot = "6d3c4a52-0000",
+		.queue_inode = 6943,
+		.pid = 4711,
+		.started = "2026-11-30T12:00:00+00:00",
+		.phase = STATE_APPLIED,
 	};
 
-	record.entries[QUEUE_SCHEDULER] = (struct state_entry){true, "mq-deadline", "none", ""};
-	record.entries[QUEUE_WBT] = (struct state_entry){true, "", "0", ""};
+	record.entries[QUEUE_SCHEDULER] = (struct state_entry){ true, "mq-deadline", "none", "" };
+	record.entries[QUEUE_WBT] = (struct state_entry){ true, "", "0", "" };
 	return record;
 }
 
 static void test_record_comes_back(void **state)
 {
 	struct state_record record = example(), again;
-	struct error error = {0};
+	struct error error = { 0 };
 	char text[STATE_RECORD_TEXT];
 
 	(void)state;
@@ -127,7 +127,7 @@ static void test_record_comes_back(void **state)
 	/* Unused entries hold nothing. */
 	for (int i = 0; i < QUEUE_SETTING_COUNT; i++)
 		if (!record.entries[i].used)
-			record.entries[i] = (struct state_entry){0};
+			record.entries[i] = (struct state_entry){ 0 };
 	assert_memory_equal(&record, &again, sizeof(record));
 }
 
@@ -136,15 +136,15 @@ static void test_damage_is_refused(void **state)
 {
 	static const struct {
 		const char *from, *to;
-	} changes[] = {{"state 1", "state 2"}, {"state 1", "state"},
-	        {"sysfs scheduler", "drive write_cache"}, {"sysfs wbt", "sysfs wbX"},
-	        {"sysfs wbt_lat_usec", "sysfs scheduler"}, {"phase applied", "phase done"},
-	        {"queue 6943", "queue 69x3"}, {"queue 6943", "queue -1"},
-	        {"queue 6943", "queue 99999999999999999999"}, {"name sda", "name ../sda"},
-	        {"name sda", "name s da"}, {"name sda\n", ""}, {"pid", "PID"},
-	        {"identity 0x5000c500a1b2c3d4", "identity -"}, {" none ", " "},
-	        {"end\n", "end\nend\n"}, {"end\n", "end\n "},
-	        {"mq-deadline", "a-name-of-more-than-thirty-one-bytes"}};
+	} changes[] = { { "state 1", "state 2" }, { "state 1", "state" },
+		{ "sysfs scheduler", "drive write_cache" }, { "sysfs wbt", "sysfs wbX" },
+		{ "sysfs wbt_lat_usec", "sysfs scheduler" }, { "phase applied", "phase done" },
+		{ "queue 6943", "queue 69x3" }, { "queue 6943", "queue -1" },
+		{ "queue 6943", "queue 99999999999999999999" }, { "name sda", "name ../sda" },
+		{ "name sda", "name s da" }, { "name sda\n", "" }, { "pid", "PID" },
+		{ "identity 0x5000c500a1b2c3d4", "identity -" }, { " none ", " " },
+		{ "end\n", "end\nend\n" }, { "end\n", "end\n " },
+		{ "mq-deadline", "a-name-of-more-than-thirty-one-bytes" } };
 	struct state_record record = example(), again;
 	char text[STATE_RECORD_TEXT], changed[STATE_RECORD_TEXT * 2];
 	size_t length;
@@ -158,11 +158,11 @@ static void test_damage_is_refused(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		const char *at = strstr(text, changes[i].from);
-		struct error error = {0};
+		struct error error = { 0 };
 
 		assert_non_null(at);
 		(void)snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text,
-		        changes[i].to, at + strlen(changes[i].from));
+			changes[i].to, at + strlen(changes[i].from));
 		if (state_record_parse(changed, &again, &error) != -EBADMSG)
 			fail_msg("\"%s\" was taken for \"%s\"", changes[i].to, changes[i].from);
 		assert_non_null(strstr(error.text, "line "));
@@ -192,7 +192,7 @@ static void test_names(void **state)
 static void test_folder(void **state)
 {
 	char path[PATH_MAX + 16], real[PATH_MAX];
-	struct error error = {0};
+	struct error error = { 0 };
 	struct stat status;
 
 	(void)state;
@@ -216,8 +216,8 @@ static void test_folder(void **state)
 static void test_lock(void **state)
 {
 	struct state_record record = example(), seen;
-	struct state_file file = {.fd = -1}, second = {.fd = -1};
-	struct error error = {0};
+	struct state_file file = { .fd = -1 }, second = { .fd = -1 };
+	struct error error = { 0 };
 	int channel[2], status;
 	char byte;
 	pid_t child;
@@ -229,7 +229,7 @@ static void test_lock(void **state)
 	if (child == 0) {
 		record.pid = (uint64_t)getpid();
 		if (state_file_lock(folder, "a.state", true, &file, &seen, NULL) ||
-		        state_file_save(&file, &record, NULL) || write(channel[1], "x", 1) != 1)
+			state_file_save(&file, &record, NULL) || write(channel[1], "x", 1) != 1)
 			_exit(1);
 		for (;;)
 			(void)pause();
@@ -252,8 +252,8 @@ static void test_lock(void **state)
 static void test_damaged_file(void **state)
 {
 	struct state_record seen;
-	struct state_file file = {.fd = -1};
-	struct error error = {0};
+	struct state_file file = { .fd = -1 };
+	struct error error = { 0 };
 	char path[PATH_MAX + 16];
 	int fd;
 
@@ -274,14 +274,14 @@ static void test_damaged_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_schedulers),
-	        cmocka_unit_test(test_offers),
-	        cmocka_unit_test(test_record_comes_back),
-	        cmocka_unit_test(test_damage_is_refused),
-	        cmocka_unit_test(test_names),
-	        cmocka_unit_test(test_folder),
-	        cmocka_unit_test(test_lock),
-	        cmocka_unit_test(test_damaged_file),
+		cmocka_unit_test(test_schedulers),
+		cmocka_unit_test(test_offers),
+		cmocka_unit_test(test_record_comes_back),
+		cmocka_unit_test(test_damage_is_refused),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_folder),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_damaged_file),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
