@@ -280,10 +280,8 @@ static void plan(const struct settings *settings, const struct settings_wanted *
 		code = queue_setting_writable(settings->place.sysroot, settings->record.name, i);
 		if (!code)
 			continue;
-		(void)error_set(&error, code,
-			"%s of %s cannot be set to %s: %s; /sys must be writable and the user root",
-			queue_setting_name(i), settings->record.name, targets[i].value,
-			strerror(-code));
+		(void)settings_step_explain(
+			settings->record.name, i, targets[i].value, code, &error);
 		cannot(targets[i].lenient, notes, faults, error.text);
 		targets[i].value[0] = '\0';
 	}
@@ -320,7 +318,8 @@ static void set_all(struct settings *settings, const struct settings_wanted *wan
 		if (i == QUEUE_NR_REQUESTS && wanted->nr_requests)
 			plan_nr_requests(settings, wanted, target);
 		/* wbt may have come into being with the scheduler. */
-		if (i == QUEUE_WBT && wanted->wbt_off && !target->value[0] &&
+		if (i == QUEUE_WBT && wanted->wbt_off && settings->record.entries[i].used &&
+			!settings->record.entries[i].before[0] &&
 			queue_setting_read(
 				settings->place.sysroot, settings->record.name, i, now) == 0)
 			sysfs_copy(target->value, sizeof(target->value), "0");

@@ -16,7 +16,7 @@ void settings_step_boot(const struct settings_place *place, char *ret_boot, size
 	(void)sysfs_read(place->sysroot, ret_boot, size, "proc/sys/kernel/random/boot_id");
 }
 
-static int explain(const char *disk, enum queue_setting setting, const char *value, int code,
+int settings_step_explain(const char *disk, enum queue_setting setting, const char *value, int code,
 	struct error *error)
 {
 	const char *name = queue_setting_name(setting);
@@ -46,7 +46,7 @@ int settings_step_set(const struct settings_place *place, const char *disk,
 	if (!code)
 		code = queue_setting_write(place->sysroot, disk, setting, value);
 	if (code)
-		return explain(disk, setting, value, code, error);
+		return settings_step_explain(disk, setting, value, code, error);
 	code = queue_setting_read(place->sysroot, disk, setting, ret_now);
 	if (code)
 		return error_set(error, code, "%s of %s was set to %s and cannot be read back: %s",

@@ -24,6 +24,10 @@ struct settings_place {
 /* Which start of the kernel this is; "" where that cannot be read. */
 void settings_step_boot(const struct settings_place *place, char *ret_boot, size_t size);
 
+/* The sentence for a value that cannot be written; returns code. */
+int settings_step_explain(const char *disk, enum queue_setting setting, const char *value, int code,
+	struct error *error);
+
 /* Writes a value that differs from what is there, and reads it back into ret_now. -EIO when
  * another value is read than was written. */
 int settings_step_set(const struct settings_place *place, const char *disk,
