@@ -174,6 +174,20 @@ static int skip_cells(struct trace_verb *verb, uint32_t *ret_count)
 	return r;
 }
 
+/* The next cell, number of the trace: 1, 0 at the end, -errno. Of one that is cut off (-EBADMSG)
+ * the good part is there; cell->number is 0 where there is none. */
+static int read_cell(struct trace_verb *verb, unsigned number, struct trace_cell *cell)
+{
+	int r;
+
+	*cell = (struct trace_cell){ 0 };
+	r = trace_cell_next(verb->reader, cell, &verb->error);
+	if (r <= 0)
+		return r;
+	cell->number = number;
+	return *cell->cut_off ? error_set(&verb->error, -EBADMSG, "%s", cell->cut_off) : 1;
+}
+
 static int act_print(struct trace_verb *verb)
 {
 	const enum trace_stage stage = verb->config.stage == NOT_GIVEN
@@ -186,7 +200,7 @@ static int act_print(struct trace_verb *verb)
 	while (r > 0 && (!verb->config.cell || number < verb->config.cell)) {
 		struct trace_cell cell;
 
-		r = trace_cell_read(verb->reader, number + 1, &cell, &verb->error);
+		r = read_cell(verb, number + 1, &cell);
 		if (cell.number > first)
 			(void)fprintf(verb->output.stream, "# cell %u\n", cell.number);
 		if (cell.number && r != -ENOMEM &&
@@ -247,7 +261,7 @@ static int act_export(struct trace_verb *verb)
 	int after;
 
 	if (r > 0)
-		r = trace_cell_read(verb->reader, number + 1, &cell, &verb->error);
+		r = read_cell(verb, number + 1, &cell);
 	if (r == 0 && verb->config.cell)
 		return no_such_cell(verb, number);
 	if (r == 0)

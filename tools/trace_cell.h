@@ -18,6 +18,7 @@
 struct json_object;
 
 struct trace_cell {
+	unsigned number;              /* in the trace, from 1; 0 where the caller does not count */
 	struct json_object *text;     /* owned; an empty object when it is no JSON */
 	struct trace_record *records; /* owned */
 	size_t count;

@@ -3,55 +3,6 @@
 
 #include <stdlib.h>
 
-#include "engine/units.h"
-
-/* Makes room for one more record. */
-static int grow(struct trace_cell *cell, size_t *room)
-{
-	size_t more = *room ? *room * 2 : 4096;
-	struct trace_record *grown;
-
-	if (cell->count < *room)
-		return 0;
-	grown = realloc(cell->records, more * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	cell->records = grown;
-	*room = more;
-	return 0;
-}
-
-int trace_cell_read(struct trace_reader *reader, uint32_t number, struct trace_cell *ret_cell,
-	struct error *error)
-{
-	size_t room = 0;
-	int r;
-
-	*ret_cell = (struct trace_cell){ 0 };
-	r = trace_reader_cell(reader, &ret_cell->text, error);
-	if (r <= 0)
-		return r;
-	ret_cell->number = number;
-	for (;;) {
-		if (grow(ret_cell, &room) < 0)
-			return error_set(error, -ENOMEM,
-				"no memory for the requests of cell %u: "
-				"they take more than %s",
-				number, units_format_size(room * sizeof(*ret_cell->records)).text);
-		r = trace_reader_next(reader, &ret_cell->records[ret_cell->count], error);
-		if (r <= 0)
-			break;
-		ret_cell->count++;
-	}
-	return r < 0 ? r : 1;
-}
-
-void trace_cell_done(struct trace_cell *cell)
-{
-	free(cell->records);
-	*cell = (struct trace_cell){ 0 };
-}
-
 static int compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);

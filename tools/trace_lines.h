@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A cell of a trace in memory, and its requests as one stage of the path saw them: at Q each by
+ * The requests of a trace's cell as one stage of the path saw them: at Q each by
  * itself, at D and C merged ones as the one that they became.
  */
 #ifndef TOOLS_TRACE_LINES_H
 #define TOOLS_TRACE_LINES_H
 
-#include "engine/trace.h"
+#include "tools/trace_cell.h"
 
 /* The stages of the path by their letters in blktrace. */
 enum trace_stage { TRACE_STAGE_Q, TRACE_STAGE_D, TRACE_STAGE_C, TRACE_STAGES };
-
-struct trace_cell {
-	uint32_t number;  /* in the trace, from 1 */
-	const char *text; /* its description; lives until the next cell is read */
-	struct trace_record *records;
-	size_t count;
-};
 
 /* One line of a listing. */
 struct trace_line {
@@ -38,12 +31,6 @@ struct trace_lines {
 struct trace_rwbs {
 	char text[8];
 };
-
-/* Reads the next cell: 1, 0 at the end, -errno with a sentence. With -EBADMSG ret_cell holds what
- * is good of a cell that is cut off (number 0: nothing of any). To be released either way. */
-int trace_cell_read(struct trace_reader *reader, uint32_t number, struct trace_cell *ret_cell,
-	struct error *error);
-void trace_cell_done(struct trace_cell *cell);
 
 /* The requests that reached the stage, in its order: Q by instant and place in the stream, D by
  * the number of their dispatch, C as they came back. -ENOMEM. */
