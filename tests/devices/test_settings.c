@@ -43,6 +43,21 @@ static void test_order(void **state)
 	assert_int_equal(settings_restore(NULL, &notes, &faults), 0);
 }
 
+/* What the kernel changes along with the scheduler comes back though nobody asked for it. */
+static void test_scheduler_alone(void **state)
+{
+	_cleanup_faults_ struct faults notes = { 0 }, faults = { 0 };
+	const struct settings_wanted wanted = { .scheduler = "kyber", .nomerges = SETTINGS_AS_IS };
+	struct settings *settings = machine_apply(&wanted, &notes, &faults);
+
+	(void)state;
+	machine_expect("queue/nr_requests", "64");
+	machine_expect("queue/nomerges", "0");
+	assert_int_equal(settings_restore(settings, &notes, &faults), 0);
+	machine_expect_former();
+	assert_int_equal(notes.count, 0);
+}
+
 static void test_foreign_values_are_left(void **state)
 {
 	_cleanup_faults_ struct faults notes = { 0 }, faults = { 0 };
@@ -340,6 +355,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_MACHINE(test_order),
+		ON_A_MACHINE(test_scheduler_alone),
 		ON_A_MACHINE(test_foreign_values_are_left),
 		ON_A_MACHINE(test_foreign_scheduler_is_left),
 		ON_A_MACHINE(test_restart_ends_settings),
