@@ -77,6 +77,7 @@ static int lay_out(struct pool *pool, const struct postmark_operation *operation
 
 	plan->kind = (uint8_t)kinds[operation->kind];
 	plan->id = pool->operations;
+	plan->stream = pool->config.streams > 1 ? operation->id % pool->config.streams : 0;
 	plan->file = operation->id;
 	/* Two writes to one file never carry the same number: transactions are 1, 2, ... and the
 	 * creation is 0 (a write 65,536 transactions later would, and is told by its file). */

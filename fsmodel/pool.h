@@ -20,6 +20,7 @@ struct pool_config {
 	struct layout_config layout_config;
 	nsec_t operation_time_ns; /* the operation clock: operation number x this */
 	unsigned plans_max;       /* in flight at once */
+	uint32_t streams;         /* processes that operations stand for, in turn; 0 means 1 */
 };
 
 enum pool_stage {

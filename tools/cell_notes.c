@@ -93,7 +93,9 @@ static void note_counters(
 	uint64_t merges = result->counters.read_merges + result->counters.write_merges;
 	const struct recorder_failure *failure = &session->recorder->first_failure;
 
-	if (result->counters.valid && merges)
+	/* A kernel's elevator is there to merge; elsewhere every merge is one too many. */
+	if (result->counters.valid && merges &&
+		!(result->cell.elevator->is_kernel && result->cell.merge))
 		faults_add(notes, "the kernel merged %llu requests", (unsigned long long)merges);
 	if (result->cell.cache != CACHE_AS_IS &&
 		(strcmp(result->cache_commands, "no effect expected") == 0 ||
@@ -119,6 +121,9 @@ static void note_counters(
 
 void cell_notes_add(const struct run_session *session, struct cell_result *result)
 {
+	if (result->trace_waited_ns > 0)
+		faults_add(&result->notes, "requests waited %s for the disk that takes the trace",
+			units_format_duration(result->trace_waited_ns).text);
 	if (result->fallback[0])
 		faults_add(&result->notes, "engine %s: %s", result->engine, result->fallback);
 	if (result->status == CELL_INTERRUPTED)

@@ -9,6 +9,7 @@
 #include "tools/document.h"
 #include "tools/output.h"
 #include "tools/report.h"
+#include "tools/run_cell.h"
 #include "tools/run_plan_json.h"
 
 static int errno_to_exit(int code)
@@ -46,6 +47,8 @@ static struct json_object *cell_json(const struct cell *cell)
 	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "cache", report_json_text(cache_choice_names[cell->cache]));
+	json_object_object_add(object, "elevator", report_json_text(cell->elevator->name));
+	json_object_object_add(object, "merge", report_json_text(cell->merge ? "on" : "off"));
 	json_object_object_add(
 		object, "layout", cell->layout ? report_json_text(cell->layout->name) : NULL);
 	json_object_object_add(object, "pattern",
@@ -132,11 +135,11 @@ static void print_plan(FILE *stream, const struct run_plan *plan)
 		const struct cell *cell = &plan->cells[i];
 
 		(void)fprintf(stream,
-			"  %3zu  cache %s, %s %s, repeat %u, depth %u, host share %llu\n", i + 1,
-			cache_choice_names[cell->cache], cell->layout ? "layout" : "pattern",
-			cell->layout ? cell->layout->name : pattern_names[cell->pattern],
-			cell->repeat, cell->depth,
-			(unsigned long long)(plan->options->window - cell->depth));
+			"  %3zu  cache %s, elevator %s, merge %s, %s, repeat %u, depth %u, host share "
+			"%llu\n",
+			i + 1, cache_choice_names[cell->cache], cell->elevator->name,
+			cell->merge ? "on" : "off", run_cell_load(plan, cell), cell->repeat,
+			cell->depth, (unsigned long long)(plan->options->window - cell->depth));
 	}
 }
 

@@ -18,7 +18,9 @@
 #include "tools/run_cell.h"
 #include "tools/run_groups.h"
 #include "tools/run_plan_json.h"
+#include "tools/run_reordering.h"
 #include "tools/run_report.h"
+#include "tools/run_settings.h"
 #include "tools/run_signals.h"
 #include "tools/run_talk.h"
 
@@ -30,6 +32,8 @@ struct run {
 	struct run_session session;
 	struct run_report report;
 	struct run_talk talk;
+	struct run_settings settings;
+	struct run_trace trace;
 	struct document *document;
 	struct output output;
 	struct output series;
@@ -89,8 +93,6 @@ static void add_result(struct run *run, const struct cell_result *result, size_t
 			     run->session.recorder->operations[REQUEST_WRITE].completed;
 
 	run_report_add(&run->report, &run->session, result);
-	document_add_cell(run->document,
-		report_json_row(run->report.report, report_row_count(run->report.report) - 1));
 	write_series(run, &result->cell, number);
 	run_talk_notes(&run->talk, result, number);
 	run->rates[number - 1] = cell_rate(
@@ -140,6 +142,8 @@ static bool play_cell(struct run *run, size_t number)
 	int r;
 
 	run_talk_cell(&run->talk, &run->plan, number, "create");
+	if (!run_settings_apply(&run->settings, &run->plan, cell, &run->faults))
+		return false;
 	r = run_create(&run->session, cell, &result, &run->error);
 	if (r > 0) {
 		sound = creation_is_sound(run, &result);
@@ -153,6 +157,7 @@ static bool play_cell(struct run *run, size_t number)
 	run_talk_cell(&run->talk, &run->plan, number, cell->layout ? "transactions" : "requests");
 	r = run_cell(&run->session, cell, &result, &run->error);
 	if (r == 0) {
+		run_settings_verify(&run->settings, &result.notes);
 		add_result(run, &result, number);
 		sound = result.status == CELL_COMPLETE || result.status == CELL_FAILED;
 	}
@@ -211,6 +216,25 @@ static void add_groups(struct run *run, FILE *text)
 	document_set(run->document, "groups", groups);
 }
 
+static void close_trace(struct run *run)
+{
+	if (!run->options.trace)
+		return;
+	if (run_trace_close(&run->trace, &run->error) == 0)
+		(void)run_reordering_add(run->options.trace, &run->report, &run->error);
+}
+
+/* Faults of settings, and what else ended the run early. */
+static void tell_faults(struct run *run)
+{
+	for (size_t i = 0; i < run->faults.count; i++)
+		add_message(run, SEVERITY_ERROR, run->faults.text[i]);
+	for (size_t i = 0; i < run->settings.notes.count; i++)
+		add_message(run, SEVERITY_INFO, run->settings.notes.text[i]);
+	if (run->error.code)
+		add_message(run, SEVERITY_ERROR, run->error.text);
+}
+
 static void write_result(struct run *run)
 {
 	FILE *stream = run->output.stream;
@@ -222,11 +246,13 @@ static void write_result(struct run *run)
 			run->options.output ? 0 : report_terminal_width(), false, &run->error);
 	}
 	add_groups(run, table ? stream : NULL);
-	document_set_status(run->document, run_signals_stopped_by()         ? STATUS_INTERRUPTED
-					   : run->failed || run->error.code ? STATUS_FAILED
-									    : STATUS_COMPLETE);
-	if (run->error.code)
-		add_message(run, SEVERITY_ERROR, run->error.text);
+	for (size_t i = 0; i < report_row_count(run->report.report); i++)
+		document_add_cell(run->document, report_json_row(run->report.report, i));
+	document_set_status(run->document, run_signals_stopped_by() ? STATUS_INTERRUPTED
+					   : run->failed || run->error.code || run->faults.count
+						   ? STATUS_FAILED
+						   : STATUS_COMPLETE);
+	tell_faults(run);
 	if (run->options.output_format == OUTPUT_JSON)
 		document_write(run->document, stream);
 	else if (run->options.output_format == OUTPUT_CSV)
@@ -248,11 +274,14 @@ static bool commit(struct run *run)
 
 static int exit_code(const struct run *run, bool committed)
 {
+	if (run->settings.not_restored)
+		return EXIT_NOT_RESTORED;
 	if (run_signals_stopped_by())
 		return 128 + run_signals_stopped_by();
 	if (run->error.code && !run->cells_played)
 		return EXIT_NOT_POSSIBLE;
-	return run->failed || run->error.code || !committed ? EXIT_RUN_FAILED : EXIT_DONE;
+	return run->failed || run->error.code || run->faults.count || !committed ? EXIT_RUN_FAILED
+										 : EXIT_DONE;
 }
 
 /* Answers a command that cannot be run, in the form that was asked for. */
@@ -263,27 +292,77 @@ static int refuse(struct run *run, int code)
 		&run->output, &command_run, &run->faults, code);
 }
 
-static int play_all(struct run *run)
+static void play_cells(struct run *run)
 {
-	bool committed;
-	int code;
+	if (run_session_open(&run->session, &run->plan, &run_signals, &run->error) < 0)
+		return;
+	run->session.on_tick = run_talk_tick;
+	run->session.user = &run->talk;
+	run->session.trace = &run->trace;
+	for (size_t i = 1; i <= run->plan.cell_count; i++)
+		if (!play_cell(run, i))
+			break;
+}
 
+/* What a trace says about the run: who was measured. */
+static int open_trace(struct run *run)
+{
+	struct json_object *text = json_object_new_object();
+	int r;
+
+	json_object_object_add(text, "device",
+		run->claim->target.kind == TARGET_BLOCK ? document_device_json(&run->claim->device)
+							: NULL);
+	json_object_object_add(text, "target", report_json_text(run->claim->target.name));
+	r = run_trace_open(
+		&run->trace, run->options.trace, json_object_to_json_string(text), &run->error);
+	(void)json_object_put(text);
+	if (r < 0)
+		faults_add(&run->faults, "%s", run->error.text);
+	return r;
+}
+
+/* Everything that a run changes outside of itself: 0, or the exit code of a refusal. */
+static int prepare(struct run *run)
+{
+	int code = run_settings_open(&run->settings, &run->plan, &run->faults);
+
+	if (code == 0 && open_trace(run) < 0)
+		code = EXIT_USAGE;
+	if (code)
+		run_settings_close(&run->settings, false, &run->faults);
+	return code;
+}
+
+static void tell_beginning(struct run *run)
+{
 	run_talk_start(&run->talk, &run->session, &run->plan, run->document);
 	document_set(run->document, "plan", run_plan_json(&run->plan));
 	for (size_t i = 0; i < run->plan.notes.count; i++)
 		document_message(run->document, SEVERITY_INFO, "%s", run->plan.notes.text[i]);
 	if (run->options.preset == PRESET_DRIVE && !run->plan.writes)
 		add_message(run, SEVERITY_WARNING,
-			"without --write only the reads of the preset "
-			"are measured");
+			"without --write only the reads of the preset are measured");
+}
+
+static int play_all(struct run *run)
+{
+	bool committed;
+	int code;
+
+	/* Before anything is changed: from here on a signal ends the run in good order. */
 	run_signals_install();
-	if (run_session_open(&run->session, &run->plan, &run_signals, &run->error) == 0) {
-		run->session.on_tick = run_talk_tick;
-		run->session.user = &run->talk;
-		for (size_t i = 1; i <= run->plan.cell_count; i++)
-			if (!play_cell(run, i))
-				break;
+	code = prepare(run);
+	if (code) {
+		run_signals_remove();
+		claim_discard(run->claim);
+		return refuse(run, code);
 	}
+	tell_beginning(run);
+	play_cells(run);
+	close_trace(run);
+	run_settings_describe(&run->settings, run->document);
+	run_settings_close(&run->settings, run->session.lasting_harm, &run->faults);
 	run_signals_remove();
 	run_talk_end(&run->talk);
 	write_result(run);
@@ -369,6 +448,7 @@ static int run_run(int argc, char **argv)
 		claim_close(run.claim);
 	document_free(run.document);
 	faults_done(&run.faults);
+	faults_done(&run.settings.notes);
 	free(run.rates);
 	options_done(&command_run, &run.options);
 	return code;

@@ -1,34 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tools/run_cell.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "engine/replay.h"
 #include "tools/cell_notes.h"
+#include "tools/play.h"
 
-#define FLUSHES 4u
 #define SIDE_DEPTH 32u /* creation and reading back are no measurement: any depth that is quick */
 
 const char *const cell_status_names[] = { "complete", "failed", "interrupted", "abandoned",
 	"aborted: device lost" };
 
-/* One play of a source: what is asked of the engine. */
-struct play {
-	struct source *source;
-	unsigned depth;
-	bool durable;
-	nsec_t time_limit_ns;
-	bool flush;   /* close with a flush */
-	bool measure; /* into the session's series */
-};
-
 double cell_rate(uint64_t count, nsec_t elapsed_ns)
 {
 	return elapsed_ns > 0 ? (double)count * NSEC_PER_SEC / (double)elapsed_ns : 0;
+}
+
+const char *run_cell_load(const struct run_plan *plan, const struct cell *cell)
+{
+	if (plan->is_replay)
+		return "replay";
+	return cell->layout ? cell->layout->name : pattern_names[cell->pattern];
 }
 
 double cell_device_depth(const struct cell_result *result)
@@ -53,16 +49,30 @@ void cell_result_done(struct cell_result *result)
 	faults_done(&result->notes);
 }
 
+/* The longest request that any cell sends. */
+static uint64_t longest_request(const struct run_plan *plan)
+{
+	const struct run_options *options = plan->options;
+	uint64_t longest = plan->block_bytes;
+
+	for (size_t i = 0; i < plan->replay.count; i++)
+		longest = max_u64(longest, plan->replay.records[i].length_bytes);
+	if (!plan->is_pattern)
+		longest = min_u64(max_u64(options->max_request_bytes, plan->block_bytes),
+			round_up((uint64_t)plan->load.size_high_bytes, plan->block_bytes));
+	/* A replay's merged requests, too, are no longer than the traced run's maximum. */
+	for (size_t i = 0; i < options->merge.count; i++)
+		if (options->merge.index[i] == MERGE_ON || plan->is_replay)
+			longest = max_u64(longest, options->max_request_bytes);
+	return longest;
+}
+
 int run_session_open(struct run_session *session, const struct run_plan *plan,
 	struct scheduler_signals *signals, struct error *error)
 {
 	const struct run_options *options = plan->options;
 	unsigned depth = plan->depth_max > SIDE_DEPTH ? plan->depth_max : SIDE_DEPTH;
-	uint64_t request_bytes =
-		plan->is_pattern ? plan->block_bytes
-				 : min_u64(max_u64(options->max_request_bytes, plan->block_bytes),
-					   round_up((uint64_t)plan->load.size_high_bytes,
-						   plan->block_bytes));
+	uint64_t request_bytes = longest_request(plan);
 	int r = 0;
 
 	memset(session, 0, sizeof(*session));
@@ -100,15 +110,6 @@ void run_session_close(struct run_session *session)
 	free(session->recorder);
 }
 
-static bool submits_single(const struct run_session *session)
-{
-	unsigned choice = session->plan->options->submit;
-
-	if (choice == SUBMIT_CHOICE_AUTO)
-		return session->claim->target.rotational && !session->claim->device.memory_backed;
-	return choice == SUBMIT_CHOICE_SINGLE;
-}
-
 /* The mode named by the commands that are sent. */
 static const char *name_commands(const struct run_session *session, enum cache_choice cache)
 {
@@ -124,205 +125,6 @@ static const char *name_commands(const struct run_session *session, enum cache_c
 	if (cache != CACHE_WT)
 		return "plain";
 	return claim->device.native_fua ? "fua" : "write+flush";
-}
-
-static int open_backend(const struct run_session *session, unsigned depth,
-	struct backend **ret_backend, struct cell_result *result, struct error *error)
-{
-	const struct target *target = &session->claim->target;
-	const char *name = engine_choice_names[session->plan->options->engine];
-	const struct backend_config config = {
-		.target = target,
-		.depth = depth,
-		.flushes = FLUSHES,
-		.submit = submits_single(session) ? SUBMIT_SINGLE : SUBMIT_BATCH,
-		.buffers = session->buffers.memory,
-		.buffers_bytes = session->buffers.bytes,
-	};
-	struct error why = { 0 };
-	int r;
-
-	if (target->kind == TARGET_NULL)
-		name = "null";
-	if (strcmp(name, "auto") == 0)
-		r = backend_open_auto(&config, ret_backend, &why, error);
-	else
-		r = backend_find(name)->open(&config, ret_backend, error);
-	if (r < 0)
-		return r;
-	result->submit = config.submit == SUBMIT_SINGLE ? "single" : "batch";
-	result->punts = (*ret_backend)->punts;
-	(void)snprintf(result->engine, sizeof(result->engine), "%s", (*ret_backend)->ops->name);
-	(void)snprintf(
-		result->engine_level, sizeof(result->engine_level), "%s", (*ret_backend)->level);
-	(void)snprintf(result->fallback, sizeof(result->fallback), "%s", why.text);
-	return 0;
-}
-
-/* Sends one flush and waits for it; the time it took, or -errno of the flush or the back end. */
-static nsec_t flush_drive(struct run_session *session, struct backend *backend, unsigned slot)
-{
-	struct request flush = { .op = REQUEST_FLUSH, .slot = slot, .result = -EINTR };
-	struct request *send = &flush, *done = NULL;
-	nsec_t start_ns = clock_now(&clock_monotonic);
-
-	flush.dispatched_ns = start_ns;
-	backend->ops->submit(backend, &send, 1);
-	while (!done) {
-		int count = backend->ops->wait(backend, NSEC_NEVER, &done, 1);
-
-		if (count < 0)
-			return count;
-		if (!count && session->signals->stop >= 2) {
-			session->lasting_harm = true;
-			return -EINTR;
-		}
-	}
-	return flush.result < 0 ? flush.result : clock_now(&clock_monotonic) - start_ns;
-}
-
-static nsec_t cpu_time(void)
-{
-	struct rusage usage;
-
-	(void)getrusage(RUSAGE_SELF, &usage);
-	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NSEC_PER_SEC +
-	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * NSEC_PER_USEC;
-}
-
-/* Threads of io-wq: where they are, requests did not go to the device from our own thread. */
-static unsigned count_workers(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	const struct dirent *entry;
-	unsigned workers = 0;
-
-	while (tasks && (entry = readdir(tasks))) {
-		char path[300], name[32] = "";
-		FILE *file;
-
-		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		if (fgets(name, sizeof(name), file) && strncmp(name, "iou-wrk", 7) == 0)
-			workers++;
-		(void)fclose(file);
-	}
-	if (tasks)
-		(void)closedir(tasks);
-	return workers;
-}
-
-static void session_tick(void *user, const struct scheduler_status *status)
-{
-	struct run_session *session = user;
-	struct counters now = counters_read(&session->claim->device);
-	uint32_t inflight = now.inflight_reads + now.inflight_writes;
-
-	if (now.valid && inflight > session->inflight_max)
-		session->inflight_max = inflight;
-	if (session->on_tick)
-		session->on_tick(session->user, status);
-}
-
-static void judge_status(struct run_session *session, struct cell_result *result)
-{
-	switch (result->scheduler.end) {
-	case SCHEDULER_INTERRUPTED:
-		result->status = CELL_INTERRUPTED;
-		return;
-	case SCHEDULER_ABANDONED:
-		result->status = CELL_ABANDONED;
-		session->lasting_harm = true;
-		return;
-	case SCHEDULER_DEVICE_LOST:
-		result->status = CELL_DEVICE_LOST;
-		return;
-	default:
-		if (recorder_errors(session->recorder))
-			result->status = CELL_FAILED;
-	}
-}
-
-static struct scheduler_config scheduler_for(struct run_session *session, const struct play *play,
-	struct backend *backend, struct cell_result *result)
-{
-	const struct run_options *options = session->plan->options;
-
-	return (struct scheduler_config){
-		.clock = &clock_monotonic,
-		.source = play->source,
-		.backend = backend,
-		.target = &session->claim->target,
-		.buffers = session->buffers.memory ? &session->buffers : NULL,
-		.recorder = session->recorder,
-		.depth = play->depth,
-		.flushes = FLUSHES,
-		.window = (unsigned)max_u64(options->window, play->depth),
-		.plans = (unsigned)options->plans,
-		.reads = (enum scheduler_reads)options->reads,
-		.order = (enum scheduler_order)options->order,
-		.durable_writes = play->durable,
-		.stamp = options->data == DATA_STAMP,
-		.run = session->run,
-		.shadow = session->shadow,
-		.verify = &result->verify,
-		.time_limit_ns = play->time_limit_ns,
-		.signals = session->signals,
-		.on_tick = session_tick,
-		.user = session,
-	};
-}
-
-/* Runs a source to its end with everything measured around it. */
-static int play_source(struct run_session *session, const struct play *play,
-	struct cell_result *result, struct error *error)
-{
-	struct counters before;
-	struct scheduler_config config;
-	struct scheduler *scheduler = NULL;
-	struct backend *backend = NULL;
-	nsec_t cpu_ns;
-	unsigned workers;
-	int r = open_backend(session, play->depth, &backend, result, error);
-
-	if (r < 0)
-		return r;
-	recorder_clear(session->recorder, play->measure ? session->series : NULL);
-	config = scheduler_for(session, play, backend, result);
-	r = scheduler_new(&config, &scheduler, error);
-	if (r < 0) {
-		backend->ops->close(backend);
-		return r;
-	}
-	session->inflight_max = 0;
-	workers = count_workers(); /* of a ring closed just now: they end by themselves */
-	before = counters_read(&session->claim->device);
-	cpu_ns = cpu_time();
-	r = scheduler_run(scheduler, &result->scheduler, error);
-	result->cpu_ns = cpu_time() - cpu_ns;
-	result->elapsed_ns = recorder_elapsed_ns(session->recorder);
-	result->workers = count_workers();
-	result->workers -= workers < result->workers ? workers : result->workers;
-	judge_status(session, result);
-	result->flush_ns = -1;
-	if (r == 0 && play->flush && !session->lasting_harm && result->status != CELL_DEVICE_LOST) {
-		result->flush_ns = flush_drive(session, backend, play->depth);
-		if (result->flush_ns < 0 && result->status == CELL_COMPLETE) {
-			faults_add(&result->notes, "the closing flush failed: %s",
-				strerror((int)-result->flush_ns));
-			result->status = CELL_FAILED;
-		}
-	}
-	result->counters = counters_read(&session->claim->device);
-	result->counters = counters_since(&before, &result->counters);
-	result->inflight_max = session->inflight_max;
-	if (!session->lasting_harm) {
-		scheduler_free(scheduler);
-		backend->ops->close(backend);
-	}
-	return r;
 }
 
 static unsigned side_depth(const struct run_session *session)
@@ -468,11 +270,22 @@ static int run_pattern_cell(struct run_session *session, struct play *play,
 		.count = plan->options->count,
 		.seed = plan->seed + result->cell.repeat,
 	};
-	int r = pattern_new(&config, &play->source, error);
+	const struct replay_config replay = {
+		.records = plan->replay.records,
+		.count = plan->replay.count,
+		.order = REPLAY_COMPLETED,
+		.area_offset_bytes = plan->area_offset_bytes,
+		.area_bytes = plan->area_bytes,
+		.block_bytes = plan->claim->target.logical_block_bytes,
+	};
+	int r = plan->is_replay ? replay_new(&replay, &play->source, error)
+				: pattern_new(&config, &play->source, error);
 
 	if (r < 0)
 		return r;
-	play->flush = pattern_writes(config.kind);
+	/* With more in flight a held request would be passed, and the order would be lost. */
+	play->plans = plan->is_replay ? 1 : 0;
+	play->flush = plan->is_replay || pattern_writes(config.kind);
 	r = play_source(session, play, result, error);
 	play->source->ops->free(play->source);
 	return r;
@@ -487,6 +300,7 @@ int run_cell(struct run_session *session, const struct cell *cell, struct cell_r
 		.time_limit_ns = session->plan->time_limit_ns,
 		.flush = true,
 		.measure = true,
+		.elevator = cell->elevator,
 	};
 	int r;
 

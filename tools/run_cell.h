@@ -8,6 +8,7 @@
 
 #include "devices/counters.h"
 #include "tools/run_plan.h"
+#include "tools/run_trace.h"
 
 struct run_session {
 	const struct run_plan *plan;
@@ -15,9 +16,10 @@ struct run_session {
 	struct scheduler_signals *signals;
 	struct buffers buffers;
 	struct recorder *recorder;
-	struct series *series; /* NULL unless --series or a time-ended cell wants it */
-	struct shadow *shadow; /* only with --verify */
-	uint16_t run;          /* for the stamps */
+	struct series *series;   /* NULL unless --series or a time-ended cell wants it */
+	struct run_trace *trace; /* does nothing unless it was opened */
+	struct shadow *shadow;   /* only with --verify */
+	uint16_t run;            /* for the stamps */
 	struct postmark_config load;
 	struct pool *pool;
 	const struct layout_ops *pool_layout;
@@ -52,6 +54,7 @@ struct cell_result {
 	struct pool_counts pool;     /* of the transactions */
 	struct postmark_counts load; /* of the whole PostMark run, cleanup included */
 	nsec_t elapsed_ns, flush_ns; /* flush_ns: -1 when none was sent */
+	nsec_t trace_waited_ns;      /* for the disk that takes the trace */
 	nsec_t cpu_ns;               /* user and system, all threads */
 	struct counters counters;    /* of the device, over the cell and its closing flush */
 	uint32_t inflight_max;
@@ -73,6 +76,9 @@ int run_create(struct run_session *session, const struct cell *cell, struct cell
 /* Plays the cell. I/O errors are in the result; -errno when it could not be played. */
 int run_cell(struct run_session *session, const struct cell *cell, struct cell_result *ret_result,
 	struct error *error);
+/* What the cell plays: the layout's, the pattern's name, or "replay". */
+const char *run_cell_load(const struct run_plan *plan, const struct cell *cell);
+
 void cell_result_done(struct cell_result *result);
 
 /* transactions (or blocks) a second; 0 when nothing took any time. */

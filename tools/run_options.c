@@ -17,6 +17,7 @@ static const char *const submit_names[] = { "auto", "batch", "single", NULL };
 static const char *const data_names[] = { "stamp", "none", NULL };
 static const char *const tail_names[] = { "regenerate", "read", NULL };
 static const char *const full_names[] = { "refuse", "count", NULL };
+static const char *const merge_names[] = { "off", "on", NULL };
 static const char *const output_names[] = { "table", "json", "csv", NULL };
 
 #define FIELD(field) offsetof(struct run_options, field)
@@ -107,6 +108,29 @@ const struct option_spec run_option_specs[] = {
 	{ "order", 0, OPTION_CHOICE, FIELD(order), "free|strict",
 		"strict: one transaction at a time, the control (default free)", NULL,
 		order_choice_names, 0, 0 },
+	{ "elevator", 0, OPTION_TEXT, FIELD(elevator), "NAME,...",
+		"order of the host queue: noop (default), deadline, anticipatory, cfq, c-look, "
+		"sstf, or kernel:NAME for the kernel's own",
+		"Host queue", NULL, 0, 0 },
+	{ "elevator-option", 0, OPTION_TEXT, FIELD(elevator_option), "NAME=VALUE,...",
+		"a tunable by its name in Linux 2.6.11-2.6.20, whose default it replaces", NULL,
+		NULL, 0, 0 },
+	{ "merge", 0, OPTION_CHOICES, FIELD(merge), "off|on|off,on",
+		"merge contiguous requests in the host queue (default off)", NULL, merge_names, 0,
+		0 },
+	{ "streams", 0, OPTION_U64, FIELD(streams), "N",
+		"how many processes the operations stand for, in turn, where an elevator tells "
+		"processes apart (default 1)",
+		NULL, NULL, 1, 4096 },
+	{ "dispatch", 0, OPTION_TEXT, FIELD(dispatch), "queue|replay-order=TRACE[,cell=N]",
+		"send what the host queue hands over (default), or the requests of a trace one at "
+		"a time in the order in which the drive completed them",
+		NULL, NULL, 0, 0 },
+	{ "drive-depth", 0, OPTION_U64, FIELD(drive_depth), "N",
+		"set the drive's own queue depth for the run (1: no NCQ)", NULL, NULL, 1, 4096 },
+	{ "state-dir", 0, OPTION_TEXT, FIELD(state_dir), "DIR",
+		"where changed settings are recorded (default /var/lib/bareplatter)", NULL, NULL, 0,
+		0 },
 	{ "repeat", 'r', OPTION_U64, FIELD(repeat), "N",
 		"play every cell N times, repeat r with seed + r; intervals need 5", NULL, NULL, 1,
 		1000 },
@@ -135,6 +159,9 @@ const struct option_spec run_option_specs[] = {
 		"form of the result (default table)", "Output", output_names, 0, 0 },
 	{ "output", 'o', OPTION_TEXT, FIELD(output), "FILE", "write the result to FILE", NULL, NULL,
 		0, 0 },
+	{ "trace", 0, OPTION_TEXT, FIELD(trace), "FILE",
+		"keep every request at Q, D and C in FILE, for trace and reorder", NULL, NULL, 0,
+		0 },
 	{ "series", 0, OPTION_TEXT, FIELD(series), "FILE",
 		"write one CSV row per cell and window of time to FILE", NULL, NULL, 0, 0 },
 	{ "interval", 0, OPTION_DURATION, FIELD(interval_ns), "TIME",
@@ -158,6 +185,8 @@ void run_options_default(struct run_options *options)
 	options->plans = 1024;
 	options->engine = ENGINE_IO_URING;
 	options->repeat = 1;
+	options->merge = (struct option_choices){ .index = { MERGE_OFF }, .count = 1 };
+	options->streams = 1;
 	options->operation_time_ns = 3 * NSEC_PER_MSEC; /* Riska et al. 2007, section 4 */
 	options->interval_ns = NSEC_PER_SEC;
 	options->watchdog_ns = 10 * NSEC_PER_SEC;

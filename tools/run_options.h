@@ -17,6 +17,7 @@ enum engine_choice { ENGINE_AUTO, ENGINE_IO_URING, ENGINE_LIBAIO, ENGINE_SYNC, E
 enum data_choice { DATA_STAMP, DATA_NONE };
 enum submit_choice { SUBMIT_CHOICE_AUTO, SUBMIT_CHOICE_BATCH, SUBMIT_CHOICE_SINGLE };
 enum tail_choice { TAIL_REGENERATE, TAIL_READ };
+enum merge_choice { MERGE_OFF, MERGE_ON };
 enum full_choice { FULL_REFUSE, FULL_COUNT };
 enum preset_choice { PRESET_NONE, PRESET_DRIVE };
 enum output_format { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
@@ -43,6 +44,10 @@ struct run_options {
 	uint64_t window, plans;
 	struct option_choices cache;
 	unsigned engine, submit, order, reads;
+	const char *elevator, *elevator_option;
+	struct option_choices merge;
+	const char *dispatch, *trace, *state_dir;
+	uint64_t drive_depth, streams;
 	uint64_t repeat;
 	nsec_t operation_time_ns;
 

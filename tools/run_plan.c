@@ -24,13 +24,25 @@ static const struct {
 
 static bool options_are_pattern(const struct run_options *options)
 {
-	return options->pattern != PATTERN_NONE || options->preset == PRESET_DRIVE;
+	return options->pattern != PATTERN_NONE || options->preset == PRESET_DRIVE ||
+	       run_plan_replay_of(options);
+}
+
+const char *run_plan_replay_of(const struct run_options *options)
+{
+	static const char word[] = "replay-order=";
+
+	if (options->dispatch && strncmp(options->dispatch, word, strlen(word)) == 0)
+		return options->dispatch + strlen(word);
+	return NULL;
 }
 
 bool run_plan_wants_write(const struct run_options *options)
 {
 	if (options->preset == PRESET_DRIVE)
 		return options->write != NULL;
+	if (run_plan_replay_of(options))
+		return true;
 	if (options->pattern != PATTERN_NONE)
 		return pattern_writes((enum pattern_kind)(options->pattern - 1));
 	return true;
@@ -98,6 +110,39 @@ static void check_queue(struct run_plan *plan, struct faults *faults)
 			(unsigned long long)options->max_request_bytes, LAYOUT_BLOCK_BYTES);
 }
 
+/* A replay brings its requests along: one cell, one at a time. */
+static int check_replay(struct run_plan *plan, struct faults *faults)
+{
+	const struct run_options *options = plan->options;
+	const char *text = run_plan_replay_of(options);
+	struct trace_choice choice = { 0 };
+	struct error error = { 0 };
+	int r;
+
+	if (!text) {
+		if (options->dispatch && strcmp(options->dispatch, "queue") != 0)
+			faults_add(faults,
+				"--dispatch '%s' is neither queue nor "
+				"replay-order=TRACE",
+				options->dispatch);
+		return 0;
+	}
+	plan->is_replay = true;
+	if (options->pattern != PATTERN_NONE || options->preset != PRESET_NONE)
+		faults_add(faults, "--dispatch replay-order brings its own requests: leave "
+				   "--pattern and --preset out");
+	if (plan->depth_max > 1)
+		faults_add(
+			faults, "--dispatch replay-order sends one request at a time: --depth 1");
+	r = trace_choice_parse(text, &choice, &error);
+	if (r == 0)
+		r = trace_cell_read(&choice, &plan->replay, &error);
+	trace_choice_done(&choice);
+	if (r < 0)
+		faults_add(faults, "--dispatch: %s", error.text);
+	return r == -ENOMEM ? r : 0;
+}
+
 static void check_pattern(struct run_plan *plan, struct faults *faults)
 {
 	const struct run_options *options = plan->options;
@@ -107,7 +152,7 @@ static void check_pattern(struct run_plan *plan, struct faults *faults)
 		faults_add(faults, "--preset drive brings its own patterns: leave --pattern out");
 	if (options->verify)
 		faults_add(faults, "--verify checks a file pool: a pattern has none");
-	if (options->block_bytes % logical)
+	if (!plan->is_replay && options->block_bytes % logical)
 		faults_add(faults, "--bs %llu is no multiple of the logical block of %s, %u bytes",
 			(unsigned long long)options->block_bytes, plan->claim->target.name,
 			logical);
@@ -255,6 +300,7 @@ void run_plan_pool_config(const struct run_plan *plan, const struct layout_ops *
 		.layout = layout,
 		.operation_time_ns = options->operation_time_ns,
 		.plans_max = (unsigned)options->plans,
+		.streams = (uint32_t)options->streams,
 		.layout_config = {
 			.first_block = first_block,
 			.block_count = end_block - first_block,
@@ -353,7 +399,7 @@ static void add_cell(struct run_plan *plan, struct cell cell)
 	plan->cells[plan->cell_count++] = cell;
 }
 
-/* Cells of one cache mode; the nesting is cache, layout (or pattern), repeat, depth. */
+/* One load at every repeat and depth. */
 static void add_cells(struct run_plan *plan, struct cell cell)
 {
 	const struct run_options *options = plan->options;
@@ -367,47 +413,62 @@ static void add_cells(struct run_plan *plan, struct cell cell)
 }
 
 /* Reads do not depend on the mode of the write cache: they are measured once. */
-static void add_preset_cells(struct run_plan *plan, enum cache_choice cache, bool first)
+static void add_preset_cells(struct run_plan *plan, struct cell cell, bool first)
 {
+	enum cache_choice cache = cell.cache;
+
 	for (size_t i = 0; i < ARRAY_SIZE(preset_patterns); i++) {
 		bool writes = pattern_writes(preset_patterns[i].kind);
 
+		cell.cache = writes ? cache : CACHE_AS_IS;
+		cell.pattern = preset_patterns[i].kind;
+		cell.read_share = preset_patterns[i].read_share;
 		if (writes ? plan->writes : first)
-			add_cells(plan, (struct cell){
-						.cache = writes ? cache : CACHE_AS_IS,
-						.pattern = preset_patterns[i].kind,
-						.read_share = preset_patterns[i].read_share,
-					});
+			add_cells(plan, cell);
 	}
 }
 
+/* Cells of one cache mode, elevator and merging. */
+static void add_load_cells(struct run_plan *plan, struct cell cell, bool first)
+{
+	const struct run_options *options = plan->options;
+
+	if (options->preset == PRESET_DRIVE) {
+		add_preset_cells(plan, cell, first);
+	} else if (plan->is_pattern) {
+		cell.pattern = plan->is_replay ? PATTERN_RANDREAD
+					       : (enum pattern_kind)(options->pattern - 1);
+		cell.read_share = (double)options->read_percent / 100;
+		add_cells(plan, cell);
+	}
+	for (size_t k = 0; !plan->is_pattern && k < options->layout.count; k++) {
+		cell.layout = layout_at(plan, k);
+		add_cells(plan, cell);
+	}
+}
+
+/* The nesting is cache, elevator, merge, layout or pattern, repeat, depth. */
 static int make_cells(struct run_plan *plan)
 {
 	const struct run_options *options = plan->options;
 	enum cache_choice caches[3];
 	size_t cache_count = expand_caches(options, caches);
 	size_t most = 3 * ARRAY_SIZE(preset_patterns) * max_u64(options->layout.count, 1) *
-		      options->repeat * options->depth.count;
+		      options->repeat * options->depth.count * plan->elevators.count * 2;
 
 	plan->cells = calloc(most, sizeof(*plan->cells));
 	if (!plan->cells)
 		return -ENOMEM;
-	for (size_t i = 0; i < cache_count; i++) {
-		if (options->preset == PRESET_DRIVE)
-			add_preset_cells(plan, caches[i], i == 0);
-		else if (plan->is_pattern)
-			add_cells(
-				plan, (struct cell){
-					      .cache = caches[i],
-					      .pattern = (enum pattern_kind)(options->pattern - 1),
-					      .read_share = (double)options->read_percent / 100,
-				      });
-		for (size_t k = 0; !plan->is_pattern && k < options->layout.count; k++)
-			add_cells(plan, (struct cell){
+	for (size_t i = 0; i < cache_count; i++)
+		for (size_t e = 0; e < plan->elevators.count; e++)
+			for (size_t m = 0; m < options->merge.count; m++)
+				add_load_cells(plan,
+					(struct cell){
 						.cache = caches[i],
-						.layout = layout_at(plan, k),
-					});
-	}
+						.elevator = &plan->elevators.items[e],
+						.merge = options->merge.index[m] == MERGE_ON,
+					},
+					i == 0);
 	return 0;
 }
 
@@ -438,16 +499,16 @@ int run_plan_make(const struct run_options *options, const struct claim *claim,
 
 	check_area(&plan, faults);
 	check_queue(&plan, faults);
-	if (plan.is_pattern) {
+	run_queue_parse(options->elevator, options->elevator_option, &plan.elevators, faults);
+	r = check_replay(&plan, faults);
+	if (r == 0 && plan.is_pattern) {
 		check_pattern(&plan, faults);
 		plan.seed = options->pool.seed ? options->pool.seed : DEFAULT_SEED;
-	} else {
+	} else if (r == 0) {
 		r = check_pool(&plan, faults);
 	}
 	if (r == 0 && faults->count > before)
 		r = -EINVAL;
-	if (r == 0)
-		r = make_cells(&plan);
 	if (r == 0 && !plan.is_pattern)
 		r = estimate_all(&plan, faults);
 	if (r == -ENOMEM && faults->count == before)
@@ -458,7 +519,8 @@ int run_plan_make(const struct run_options *options, const struct claim *claim,
 	}
 	add_engine_memory(&plan);
 	*ret_plan = plan;
-	return 0;
+	/* Cells point into the plan where it stays. */
+	return make_cells(ret_plan);
 }
 
 void run_plan_done(struct run_plan *plan)
@@ -467,5 +529,6 @@ void run_plan_done(struct run_plan *plan)
 	free(plan->estimates);
 	postmark_config_done(&plan->load);
 	faults_done(&plan->notes);
+	trace_cell_done(&plan->replay);
 	*plan = (struct run_plan){ 0 };
 }

@@ -9,11 +9,15 @@
 #include "devices/claim.h"
 #include "fsmodel/pool.h"
 #include "tools/run_options.h"
+#include "tools/run_queue.h"
+#include "tools/trace_cell.h"
 
 /* A run's smallest point: one line of the table. */
 struct cell {
-	enum cache_choice cache;         /* as-is, wb or wt */
-	const struct layout_ops *layout; /* NULL for patterns */
+	enum cache_choice cache; /* as-is, wb or wt */
+	const struct run_elevator *elevator;
+	bool merge;
+	const struct layout_ops *layout; /* NULL for patterns and replays */
 	unsigned repeat;                 /* from 0; the seed is seed + repeat */
 	unsigned depth;
 	enum pattern_kind pattern; /* when layout is NULL */
@@ -23,8 +27,11 @@ struct cell {
 struct run_plan {
 	const struct run_options *options;
 	const struct claim *claim;
-	bool writes; /* any cell or the pool's creation writes */
-	bool is_pattern;
+	bool writes;     /* any cell or the pool's creation writes */
+	bool is_pattern; /* no pool: a pattern, or a replay */
+	bool is_replay;  /* of the records of `replay` */
+	struct trace_cell replay;
+	struct run_elevators elevators;
 	uint64_t area_offset_bytes, area_bytes;
 	uint32_t block_bytes;   /* of the layout */
 	uint64_t request_bytes; /* 0: one per extent */
@@ -43,6 +50,9 @@ struct run_plan {
 	size_t estimate_count;
 	size_t memory_bytes; /* of the run in all */
 };
+
+/* The TRACE of --dispatch replay-order=TRACE; NULL when that is not asked for. */
+const char *run_plan_replay_of(const struct run_options *options);
 
 /* Whether these options write at all (before a target is opened). */
 bool run_plan_wants_write(const struct run_options *options);

@@ -14,8 +14,8 @@ static const struct report_column fixed_columns[] = {
 	{ "cache", "CACHE", NULL, true, 0 },
 	{ "cache_commands", "COMMANDS", NULL, true, 5 },
 	{ "read_cache", NULL, NULL, false, 0 },
-	{ "elevator", NULL, NULL, false, 0 },
-	{ "merge", NULL, NULL, false, 0 },
+	{ "elevator", "ELEVATOR", NULL, true, 0 },
+	{ "merge", "MERGE", NULL, true, 0 },
 	{ "layout", "LAYOUT", NULL, true, 8 },
 	{ "pattern", "PATTERN", NULL, true, 0 },
 	{ "page_cache", NULL, NULL, false, 0 },
@@ -39,6 +39,10 @@ static const struct report_column fixed_columns[] = {
 	{ "requests_queued", NULL, NULL, false, 0 },
 	{ "requests_dispatched", NULL, NULL, false, 0 },
 	{ "requests_failed", NULL, NULL, false, 0 },
+	{ "merges.back", NULL, NULL, false, 0 },
+	{ "merges.front", NULL, NULL, false, 0 },
+	{ "merges.gaps", NULL, NULL, false, 0 },
+	{ "merge_ratio", "Q/D", report_format_tenths, true, 1 },
 	{ "flushes", NULL, NULL, false, 0 },
 	{ "flushes_per_write", NULL, NULL, false, 0 },
 	{ "flush_ns", "FLUSH", report_format_duration, true, 9 },
@@ -60,6 +64,7 @@ static const struct report_column fixed_columns[] = {
 	{ "verify", NULL, NULL, false, 0 },
 	{ "postmark", NULL, NULL, false, 0 },
 	{ "steady", NULL, NULL, false, 0 },
+	{ "reordering", NULL, NULL, false, 0 },
 	{ "drive_time_ns.delete", NULL, NULL, false, 0 }, /* sends nothing: null, not 0 */
 	{ "host_time_ns.delete", NULL, NULL, false, 0 },
 	{ "fio", NULL, NULL, false, 0 },
@@ -124,6 +129,14 @@ static void choose_columns(const struct run_plan *plan, struct report_column *co
 				columns[i].in_table = !plan->is_pattern;
 		if (strcmp(columns[i].key, "pattern") == 0)
 			columns[i].in_table = plan->is_pattern;
+		if (strcmp(columns[i].key, "elevator") == 0)
+			columns[i].in_table = plan->elevators.count > 1 ||
+					      plan->elevators.items[0].ops != &elevator_noop_ops ||
+					      plan->elevators.items[0].is_kernel;
+		if (strcmp(columns[i].key, "merge") == 0 ||
+			strcmp(columns[i].key, "merge_ratio") == 0)
+			columns[i].in_table = plan->options->merge.count > 1 ||
+					      plan->options->merge.index[0] == MERGE_ON;
 		if (strcmp(columns[i].key, "repeat") == 0)
 			columns[i].in_table = plan->options->repeat > 1;
 	}
@@ -136,10 +149,11 @@ int run_report_new(const struct run_plan *plan, struct run_report *ret_report)
 	struct run_report report = {
 		.columns = calloc(count, sizeof(*report.columns)),
 		.keys = calloc(GENERATED, sizeof(*report.keys)),
+		.rows = calloc(plan->cell_count, sizeof(struct report_row *)),
 	};
 	size_t next = 0;
 
-	if (!report.columns || !report.keys) {
+	if (!report.columns || !report.keys || !report.rows) {
 		run_report_done(&report);
 		return -ENOMEM;
 	}
@@ -169,7 +183,19 @@ void run_report_done(struct run_report *report)
 		report_free(report->report);
 	free(report->columns);
 	free(report->keys);
+	free(report->rows);
 	*report = (struct run_report){ 0 };
+}
+
+size_t run_report_count(const struct run_report *report)
+{
+	return report->row_count;
+}
+
+struct report_row *run_report_row(const struct run_report *report, size_t number)
+{
+	assert(number < report->row_count);
+	return report->rows[number];
 }
 
 static void set_times(struct report_row *row, const char *time, const char *operation,
@@ -205,12 +231,12 @@ static void set_condition(
 	report_set_text(row, "cache", cache_choice_names[cell->cache]);
 	report_set_text(row, "cache_commands", result->cache_commands);
 	report_set_text(row, "read_cache", "as-is");
-	report_set_text(row, "elevator", "noop");
-	report_set_text(row, "merge", "off");
+	report_set_text(row, "elevator", cell->elevator->name);
+	report_set_text(row, "merge", cell->merge ? "on" : "off");
 	if (cell->layout)
 		report_set_text(row, "layout", cell->layout->name);
 	else
-		report_set_text(row, "pattern", pattern_names[cell->pattern]);
+		report_set_text(row, "pattern", run_cell_load(plan, cell));
 	report_set_text(row, "page_cache", "off");
 	report_set_text(row, "reads", reads_choice_names[options->reads]);
 	report_set_text(row, "order", order_choice_names[options->order]);
@@ -297,6 +323,13 @@ static void set_queue(
 	report_set_u64(row, "requests_queued", scheduler->requests_queued);
 	report_set_u64(row, "requests_dispatched", scheduler->requests_dispatched);
 	report_set_u64(row, "requests_failed", recorder_errors(session->recorder));
+	report_set_u64(row, "merges.back", scheduler->merges.back);
+	report_set_u64(row, "merges.front", scheduler->merges.front);
+	report_set_u64(row, "merges.gaps", scheduler->merges.gaps);
+	if (scheduler->requests_dispatched)
+		report_set_double(row, "merge_ratio",
+			(double)scheduler->requests_queued /
+				(double)scheduler->requests_dispatched);
 	report_set_u64(row, "held", scheduler->held);
 	report_set_u64(row, "waits", scheduler->waits);
 	report_set_u64(row, "starved_waits", scheduler->starved_waits);
@@ -384,6 +417,8 @@ void run_report_add(struct run_report *report, const struct run_session *session
 	const struct cell_result *result)
 {
 	struct report_row *row = report_row(report->report);
+
+	report->rows[report->row_count++] = row;
 
 	set_condition(row, session, result);
 	set_rates(row, session, result);
