@@ -31,6 +31,8 @@ struct lba_index {
 	struct chunk *chunks;
 	uint32_t free;
 	size_t chunk_count;
+	size_t found_at; /* what lba_index_around found last: it is often taken out next */
+	size_t found_place;
 };
 
 static lba_key key_of(uint32_t list, uint64_t offset_bytes, uint32_t sequence)
@@ -92,18 +94,22 @@ void lba_index_free(struct lba_index *index)
 	free(index);
 }
 
-/* How many of the ascending keys are below key. No branch depends on what is compared. */
+/* How many of the ascending keys are below key: halves until few are left, which are compared side
+ * by side. Sums and products instead of choices, for a branch on random keys is mispredicted half
+ * the time. */
 static size_t count_below(const lba_key *keys, size_t count, lba_key key)
 {
-	const lba_key *base = keys;
+	size_t begin = 0, below = 0;
 
-	while (count > 1) {
-		size_t half = count / 2;
+	while (count > 4) {
+		const size_t half = count / 2;
 
-		base += base[half - 1] < key ? half : 0;
+		begin += half * (keys[begin + half - 1] < key);
 		count -= half;
 	}
-	return (size_t)(base - keys) + (count == 1 && base[0] < key);
+	for (size_t i = 0; i < count; i++)
+		below += keys[begin + i] < key;
+	return begin + below;
 }
 
 /* The place in the directory of the chunk that holds key or would hold it. */
@@ -203,13 +209,19 @@ static struct chunk *find(const struct lba_index *index, const struct request *r
 	size_t *ret_at, size_t *ret_place)
 {
 	const lba_key key = request_key(request);
-	const size_t at = find_chunk(index, key);
-	struct chunk *chunk = chunk_at(index, at);
-	const size_t place = count_below(chunk->keys, chunk->count, key);
+	struct chunk *chunk;
 
-	assert(place < chunk->count && chunk->requests[place] == request);
-	*ret_at = at;
-	*ret_place = place;
+	*ret_at = index->found_at;
+	*ret_place = index->found_place;
+	if (*ret_at < index->length) {
+		chunk = chunk_at(index, *ret_at);
+		if (*ret_place < chunk->count && chunk->requests[*ret_place] == request)
+			return chunk;
+	}
+	*ret_at = find_chunk(index, key);
+	chunk = chunk_at(index, *ret_at);
+	*ret_place = count_below(chunk->keys, chunk->count, key);
+	assert(*ret_place < chunk->count && chunk->requests[*ret_place] == request);
 	return chunk;
 }
 
@@ -241,7 +253,7 @@ void lba_index_replace(
 	chunk->requests[place] = replacement;
 }
 
-void lba_index_around(const struct lba_index *index, uint32_t list, uint64_t offset_bytes,
+void lba_index_around(struct lba_index *index, uint32_t list, uint64_t offset_bytes,
 	struct request **ret_before, struct request **ret_after)
 {
 	const lba_key key = key_of(list, offset_bytes, 0);
@@ -258,6 +270,8 @@ void lba_index_around(const struct lba_index *index, uint32_t list, uint64_t off
 		before = chunk_at(index, at - 1);
 		below = before->count;
 	}
+	index->found_at = at + (after != chunk);
+	index->found_place = above;
 	*ret_after = above < after->count && key_list(after->keys[above]) == list
 			     ? after->requests[above]
 			     : NULL;
@@ -266,7 +280,7 @@ void lba_index_around(const struct lba_index *index, uint32_t list, uint64_t off
 			      : NULL;
 }
 
-struct request *lba_index_after(const struct lba_index *index, uint32_t list, uint64_t offset_bytes)
+struct request *lba_index_after(struct lba_index *index, uint32_t list, uint64_t offset_bytes)
 {
 	struct request *before, *after;
 

@@ -37,11 +37,10 @@ void lba_index_replace(
 
 /* The first request of the list that starts at or after the offset, and the last one that
  * starts before it; NULL where there is none. */
-void lba_index_around(const struct lba_index *index, uint32_t list, uint64_t offset_bytes,
+void lba_index_around(struct lba_index *index, uint32_t list, uint64_t offset_bytes,
 	struct request **ret_before, struct request **ret_after);
 
 /* The first request of the list that starts at or after the offset, or NULL. */
-struct request *lba_index_after(
-	const struct lba_index *index, uint32_t list, uint64_t offset_bytes);
+struct request *lba_index_after(struct lba_index *index, uint32_t list, uint64_t offset_bytes);
 
 #endif

@@ -135,8 +135,8 @@ static void print_plan(FILE *stream, const struct run_plan *plan)
 		const struct cell *cell = &plan->cells[i];
 
 		(void)fprintf(stream,
-			"  %3zu  cache %s, elevator %s, merge %s, %s, repeat %u, depth %u, host share "
-			"%llu\n",
+			"  %3zu  cache %s, elevator %s, merge %s, %s, repeat %u, depth %u, "
+			"host share %llu\n",
 			i + 1, cache_choice_names[cell->cache], cell->elevator->name,
 			cell->merge ? "on" : "off", run_cell_load(plan, cell), cell->repeat,
 			cell->depth, (unsigned long long)(plan->options->window - cell->depth));

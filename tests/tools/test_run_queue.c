@@ -263,7 +263,8 @@ static void hidden_merges_are_counted(void **state)
 	(void)state;
 	command_run(&run,
 		"run %s --pattern seqread --count 20000 --depth 32 --elevator "
-		"kernel:none --merge off,on --submit batch --state-dir %s/state --output-format json -q",
+		"kernel:none --merge off,on --submit batch --state-dir %s/state "
+		"--output-format json -q",
 		loop.node, folder);
 	assert_int_equal(run.code, 0);
 	document = command_json(&run);
