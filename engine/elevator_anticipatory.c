@@ -218,6 +218,16 @@ static bool batch_is_over(const struct anticipatory *as, nsec_t now_ns)
 	return now_ns > as->batch_end_ns || (as->op == REQUEST_WRITE && !as->writes_left);
 }
 
+/* The last batch has left the drive. Reads keep its end until the first of them is back: that tells
+ * how long the writes took. */
+static void begin_batch(struct anticipatory *as, nsec_t now_ns)
+{
+	as->changing = false;
+	as->fresh = as->op == REQUEST_READ;
+	if (as->op == REQUEST_WRITE)
+		as->batch_end_ns = now_ns + as->elevator.options.write_batch_expire_ns;
+}
+
 /* Hands the request over, or NULL while the last batch is still at the drive. */
 static struct request *send(struct anticipatory *as, struct request *request, nsec_t now_ns)
 {
@@ -226,10 +236,7 @@ static struct request *send(struct anticipatory *as, struct request *request, ns
 	if (as->changing) {
 		if (as->elevator.at_drive)
 			return NULL;
-		as->changing = false;
-		as->fresh = as->op == REQUEST_READ;
-		if (as->op == REQUEST_WRITE)
-			as->batch_end_ns = now_ns + as->elevator.options.write_batch_expire_ns;
+		begin_batch(as, now_ns);
 	}
 	as->wait = WAIT_NOT;
 	as->stream_done = false;
@@ -288,8 +295,8 @@ static struct request *next(struct elevator *elevator, nsec_t now_ns, nsec_t *re
 		return NULL;
 	if (reads && writes && batch_is_over(as, now_ns))
 		return send_first(as, now_ns);
-	request =
-		elevator_one_way(elevator, as->op, as->position[as->op], BACK_BYTES, BACK_PENALTY);
+	request = elevator_one_way(elevator, as->op, as->position[as->op], BACK_BYTES,
+		BACK_PENALTY);
 	if (as->op == REQUEST_READ && elevator->options.antic_expire_ns) {
 		if (oldest_expired(as, now_ns))
 			return send(as, elevator->lists[REQUEST_READ].oldest, now_ns);
@@ -332,13 +339,8 @@ static void completed(struct elevator *elevator, const struct request *request, 
 	struct anticipatory *as = of(elevator);
 	const uint32_t stream = request_stream(request);
 
-	if (as->changing && elevator->at_drive == 1) {
-		as->batch_end_ns =
-			now_ns + (as->op == REQUEST_READ ? elevator->options.read_batch_expire_ns
-							 : elevator->options.write_batch_expire_ns);
-		as->changing = false;
-		as->fresh = as->op == REQUEST_READ;
-	}
+	if (as->changing && elevator->at_drive == 1)
+		begin_batch(as, now_ns);
 	/* A batch's time counts from when its direction is really served. */
 	if (as->fresh && as->op == request->op) {
 		adapt_write_count(as, now_ns);

@@ -16,7 +16,8 @@
  * expired.
  *
  * All streams are of one priority (best effort, 4). Left out with priorities: preemption, which
- * in these kernels never came about between equals.
+ * in these kernels never came about between equals. One difference: the kernel hands the driver a
+ * round as a whole; here a slice that ends cuts its round short.
  */
 #include "engine/elevator.h"
 #include "engine/elevator_history.h"
@@ -244,19 +245,26 @@ static struct request *choose_request(struct cfq *cfq, struct queue *queue, nsec
 		options->back_seek_max_bytes, options->back_seek_penalty);
 }
 
+/* Whether the active queue's turn ends with the round that it has just finished. */
+static bool round_ends_turn(const struct cfq *cfq)
+{
+	if (!cfq->queues[cfq->active].worth_idling)
+		return true;
+	return cfq->active == cfq->writes &&
+	       cfq->slice_sent >= ASYNC_ROUNDS * cfq->elevator.options.slice_async_rq;
+}
+
 static struct request *next(struct elevator *elevator, nsec_t now_ns, nsec_t *ret_wake_ns)
 {
 	struct cfq *cfq = of(elevator);
 	const struct elevator_options *options = &elevator->options;
 	struct request *request;
 	struct queue *queue;
-	bool last;
 
-	if (!cfq->round_left || !elevator->lists[cfq->active].count) {
-		if (!choose_queue(cfq, now_ns, ret_wake_ns))
-			return NULL;
+	if (!choose_queue(cfq, now_ns, ret_wake_ns))
+		return NULL;
+	if (!cfq->round_left)
 		cfq->round_left = options->quantum;
-	}
 	queue = &cfq->queues[cfq->active];
 	request = choose_request(cfq, queue, now_ns);
 	cfq->position = request_end(request);
@@ -265,19 +273,17 @@ static struct request *next(struct elevator *elevator, nsec_t now_ns, nsec_t *re
 	queue->at_drive++;
 	if (elevator->at_drive + 1 > TAGGED_DEPTH)
 		cfq->tagged = true;
-	if (!queue->slice_end_ns)
-		queue->slice_end_ns =
-			now_ns + (cfq->active == cfq->writes ? options->slice_async_ns
-							     : options->slice_sync_ns);
+	if (!queue->slice_end_ns && cfq->active == cfq->writes)
+		queue->slice_end_ns = now_ns + options->slice_async_ns;
+	else if (!queue->slice_end_ns)
+		queue->slice_end_ns = now_ns + options->slice_sync_ns;
 	cfq->slice_sent++;
-	last = elevator->lists[cfq->active].count == 1;
-	if (last)
+	cfq->round_left--;
+	if (elevator->lists[cfq->active].count == 1) {
 		ring_remove(cfq, cfq->active);
-	cfq->round_left = last ? 0 : cfq->round_left - 1;
-	if (!cfq->round_left &&
-		(!queue->worth_idling ||
-			(cfq->active == cfq->writes &&
-				cfq->slice_sent >= ASYNC_ROUNDS * options->slice_async_rq)))
+		cfq->round_left = 0;
+	}
+	if (!cfq->round_left && round_ends_turn(cfq))
 		end_slice(cfq);
 	return request;
 }
@@ -290,24 +296,22 @@ static void completed(struct elevator *elevator, const struct request *request, 
 	queue->at_drive--;
 	if (request->op == REQUEST_READ)
 		queue->history.last_end_ns = now_ns;
-	if (cfq->active != request->list) {
-		if (!queue->at_drive && queue->in_ring) {
-			ring_remove(cfq, request->list);
-			ring_add(cfq, request->list);
-		}
+	if (queue->at_drive)
 		return;
-	}
-	if (now_ns > queue->slice_end_ns)
-		end_slice(cfq);
-	else if (!queue->in_ring && !queue->at_drive)
+	if (cfq->active == request->list && !queue->in_ring) {
 		(void)begin_idling(cfq, now_ns);
+	} else if (cfq->active != request->list && queue->in_ring) {
+		ring_remove(cfq, request->list);
+		ring_add(cfq, request->list);
+	}
 }
 
 #define FIELD(field) offsetof(struct elevator_options, field)
 
 /* Defaults: Linux 2.6.20 block/cfq-iosched.c. */
 static const struct elevator_option options[] = {
-	{ "quantum", ELEVATOR_COUNT, FIELD(quantum), 4, /* cfq_quantum = 4 */
+	{ "quantum", ELEVATOR_COUNT, FIELD(quantum),
+		4, /* cfq_quantum = 4 */
 		1, UINT32_MAX, "requests in a round" },
 	{ "fifo_expire_sync", ELEVATOR_DURATION, FIELD(fifo_expire_sync_ns),
 		125 * NSEC_PER_MSEC, /* cfq_fifo_expire[1] = HZ / 8 */
@@ -317,7 +321,7 @@ static const struct elevator_option options[] = {
 		0, 3600 * NSEC_PER_SEC, "a write older than that goes first, once a slice" },
 	{ "back_seek_max", ELEVATOR_SIZE, FIELD(back_seek_max_bytes),
 		16 * MIB, /* cfq_back_max = 16 * 1024 KiB */
-		0, UINT32_MAX *UINT64_C(1024), "how far the sweep may go back" },
+		0, UINT32_MAX * UINT64_C(1024), "how far the sweep may go back" },
 	{ "back_seek_penalty", ELEVATOR_COUNT, FIELD(back_seek_penalty),
 		2, /* cfq_back_penalty = 2 */
 		1, 1024, "how much dearer a way back is" },
@@ -327,12 +331,12 @@ static const struct elevator_option options[] = {
 	{ "slice_async", ELEVATOR_DURATION, FIELD(slice_async_ns),
 		40 * NSEC_PER_MSEC, /* cfq_slice_async = HZ / 25 */
 		1, 3600 * NSEC_PER_SEC, "a turn of the writes" },
-	{ "slice_async_rq", ELEVATOR_COUNT, FIELD(slice_async_rq), 2, /* cfq_slice_async_rq = 2 */
+	{ "slice_async_rq", ELEVATOR_COUNT, FIELD(slice_async_rq),
+		2, /* cfq_slice_async_rq = 2 */
 		1, UINT32_MAX, "an eighth of the writes in a turn" },
 	{ "slice_idle", ELEVATOR_DURATION, FIELD(slice_idle_ns),
 		8 * NSEC_PER_MSEC, /* cfq_slice_idle = HZ / 125 */
-		0, 3600 * NSEC_PER_SEC,
-		"how long a turn waits for the stream's next read; 0: never" },
+		0, 3600 * NSEC_PER_SEC, "how long a turn waits for another read; 0: never" },
 	{ .name = NULL },
 };
 
