@@ -295,8 +295,8 @@ static struct request *next(struct elevator *elevator, nsec_t now_ns, nsec_t *re
 		return NULL;
 	if (reads && writes && batch_is_over(as, now_ns))
 		return send_first(as, now_ns);
-	request = elevator_one_way(elevator, as->op, as->position[as->op], BACK_BYTES,
-		BACK_PENALTY);
+	request =
+		elevator_one_way(elevator, as->op, as->position[as->op], BACK_BYTES, BACK_PENALTY);
 	if (as->op == REQUEST_READ && elevator->options.antic_expire_ns) {
 		if (oldest_expired(as, now_ns))
 			return send(as, elevator->lists[REQUEST_READ].oldest, now_ns);

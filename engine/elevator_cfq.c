@@ -310,8 +310,7 @@ static void completed(struct elevator *elevator, const struct request *request, 
 
 /* Defaults: Linux 2.6.20 block/cfq-iosched.c. */
 static const struct elevator_option options[] = {
-	{ "quantum", ELEVATOR_COUNT, FIELD(quantum),
-		4, /* cfq_quantum = 4 */
+	{ "quantum", ELEVATOR_COUNT, FIELD(quantum), 4, /* cfq_quantum = 4 */
 		1, UINT32_MAX, "requests in a round" },
 	{ "fifo_expire_sync", ELEVATOR_DURATION, FIELD(fifo_expire_sync_ns),
 		125 * NSEC_PER_MSEC, /* cfq_fifo_expire[1] = HZ / 8 */
@@ -321,7 +320,7 @@ static const struct elevator_option options[] = {
 		0, 3600 * NSEC_PER_SEC, "a write older than that goes first, once a slice" },
 	{ "back_seek_max", ELEVATOR_SIZE, FIELD(back_seek_max_bytes),
 		16 * MIB, /* cfq_back_max = 16 * 1024 KiB */
-		0, UINT32_MAX * UINT64_C(1024), "how far the sweep may go back" },
+		0, UINT32_MAX *UINT64_C(1024), "how far the sweep may go back" },
 	{ "back_seek_penalty", ELEVATOR_COUNT, FIELD(back_seek_penalty),
 		2, /* cfq_back_penalty = 2 */
 		1, 1024, "how much dearer a way back is" },
@@ -331,8 +330,7 @@ static const struct elevator_option options[] = {
 	{ "slice_async", ELEVATOR_DURATION, FIELD(slice_async_ns),
 		40 * NSEC_PER_MSEC, /* cfq_slice_async = HZ / 25 */
 		1, 3600 * NSEC_PER_SEC, "a turn of the writes" },
-	{ "slice_async_rq", ELEVATOR_COUNT, FIELD(slice_async_rq),
-		2, /* cfq_slice_async_rq = 2 */
+	{ "slice_async_rq", ELEVATOR_COUNT, FIELD(slice_async_rq), 2, /* cfq_slice_async_rq = 2 */
 		1, UINT32_MAX, "an eighth of the writes in a turn" },
 	{ "slice_idle", ELEVATOR_DURATION, FIELD(slice_idle_ns),
 		8 * NSEC_PER_MSEC, /* cfq_slice_idle = HZ / 125 */

@@ -89,14 +89,11 @@ static const struct elevator_option options[] = {
 	{ "write_expire", ELEVATOR_DURATION, FIELD(write_expire_ns),
 		5 * NSEC_PER_SEC, /* write_expire = 5 * HZ */
 		0, 3600 * NSEC_PER_SEC, "a write older than that goes first" },
-	{ "writes_starved", ELEVATOR_COUNT, FIELD(writes_starved),
-		2, /* writes_starved = 2 */
+	{ "writes_starved", ELEVATOR_COUNT, FIELD(writes_starved), 2, /* writes_starved = 2 */
 		0, UINT32_MAX, "batches of reads before one of writes" },
-	{ "fifo_batch", ELEVATOR_COUNT, FIELD(fifo_batch),
-		16, /* fifo_batch = 16 */
+	{ "fifo_batch", ELEVATOR_COUNT, FIELD(fifo_batch), 16, /* fifo_batch = 16 */
 		1, UINT32_MAX, "requests in a batch" },
-	{ "front_merges", ELEVATOR_COUNT, FIELD(front_merges),
-		1, /* front_merges = 1 */
+	{ "front_merges", ELEVATOR_COUNT, FIELD(front_merges), 1, /* front_merges = 1 */
 		0, 1, "whether requests may be merged at their front" },
 	{ .name = NULL },
 };

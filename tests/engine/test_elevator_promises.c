@@ -72,17 +72,16 @@ static void c_look_makes_ascending_sweeps(void **state)
 			low_when_turned = request->offset_bytes;
 			turns++;
 		} else {
-			const struct request *next =
-				lba_index_after(elevator->index, 0, position);
+			const struct request *next = lba_index_after(elevator->index, 0, position);
 
 			assert_true(!next || next->offset_bytes >= request->offset_bytes);
 		}
 		for (const struct request *other = elevator->lists[0].oldest; other;
 			other = other->queue_next)
-			assert_true(position > request->offset_bytes ?
-				other->offset_bytes >= low_when_turned :
-				other->offset_bytes < position ||
-				other->offset_bytes >= request->offset_bytes);
+			assert_true(position > request->offset_bytes
+					    ? other->offset_bytes >= low_when_turned
+					    : other->offset_bytes < position ||
+						      other->offset_bytes >= request->offset_bytes);
 		position = request_end(request);
 	}
 	/* 64 waiting, uniformly: a sweep serves about twice as many as wait. */
@@ -108,12 +107,13 @@ static void sstf_picks_the_nearest(void **state)
 			(void)lone_arrive(elevator, spare[--spare_count], REQUEST_READ,
 				rng_below(&rng, 1000000), 0, now_ns);
 		request = serve(elevator, &now_ns, NSEC_PER_MSEC);
-		distance = request->offset_bytes > position ? request->offset_bytes - position :
-							      position - request->offset_bytes;
+		distance = request->offset_bytes > position ? request->offset_bytes - position
+							    : position - request->offset_bytes;
 		for (const struct request *other = elevator->lists[0].oldest; other;
 			other = other->queue_next)
-			assert_true(distance <= (other->offset_bytes > position ?
-				other->offset_bytes - position : position - other->offset_bytes));
+			assert_true(distance <= (other->offset_bytes > position
+								? other->offset_bytes - position
+								: position - other->offset_bytes));
 		position = request_end(request);
 	}
 	elevator_free(elevator);
@@ -139,13 +139,12 @@ static nsec_t wait_far_off(struct rng *rng, bool writes)
 		/* New reads only just above: without the expiry the far one would starve. */
 		while (elevator->lists[REQUEST_READ].count < 8) {
 			near += 8 + rng_below(rng, 100);
-			(void)lone_arrive(elevator, spare[--spare_count], REQUEST_READ,
-				FAR + near, 0, now_ns);
+			(void)lone_arrive(elevator, spare[--spare_count], REQUEST_READ, FAR + near,
+				0, now_ns);
 		}
 		while (writes && elevator->lists[REQUEST_WRITE].count < 40)
 			(void)lone_arrive(elevator, spare[--spare_count], REQUEST_WRITE,
-				8 * i + (FAR << 4) + 8 * 20000 * rng_below(rng, 100000), 0,
-				now_ns);
+				8 * i + (FAR << 4) + 8 * 20000 * rng_below(rng, 100000), 0, now_ns);
 		if (!far && rng_below(rng, 50) == 0) {
 			far = lone_arrive(elevator, spare[--spare_count], REQUEST_READ,
 				8 * rng_below(rng, 10000), 0, now_ns);
@@ -224,10 +223,11 @@ static void anticipation_ends(void **state)
 static void cfq_shares_time_evenly(void **state)
 {
 	static const struct {
-		uint64_t span;      /* sectors */
+		uint64_t span; /* sectors */
 		nsec_t service_ns;
 	} kinds[] = {
-		{ 1000000, NSEC_PER_MSEC }, { 1000000, 2 * NSEC_PER_MSEC },
+		{ 1000000, NSEC_PER_MSEC },
+		{ 1000000, 2 * NSEC_PER_MSEC },
 		{ 100000000, 5 * NSEC_PER_MSEC },
 	};
 	struct rng rng;
@@ -248,8 +248,10 @@ static void cfq_shares_time_evenly(void **state)
 				for (stream = 0; stream < 2; stream++)
 					while (elevator->lists[stream].count < 16)
 						(void)lone_arrive(elevator, spare[--spare_count],
-							REQUEST_READ, stream * FAR +
-							rng_below(&rng, kinds[kind[stream]].span),
+							REQUEST_READ,
+							stream * FAR +
+								rng_below(&rng,
+									kinds[kind[stream]].span),
 							stream, now_ns);
 				request = begin(elevator, &now_ns);
 				stream = request_stream(request);

@@ -15,8 +15,8 @@
 
 static struct plan plans[2];
 
-static struct host_queue *make_queue(const char *elevator, bool merge, size_t capacity,
-	uint32_t streams)
+static struct host_queue *make_queue(
+	const char *elevator, bool merge, size_t capacity, uint32_t streams)
 {
 	struct host_queue_config config = {
 		.elevator = elevator_find(elevator),
@@ -78,8 +78,8 @@ static void only_like_requests_merge(void **state)
 			{ .op = REQUEST_WRITE, .stage = 3 }, 1, 1, true },
 		{ "two stages", { .op = REQUEST_WRITE, .stage = 3 },
 			{ .op = REQUEST_WRITE, .stage = 4 }, 1, 1, false },
-		{ "fua behind", { .op = REQUEST_WRITE },
-			{ .op = REQUEST_WRITE, .fua = true }, 1, 1, false },
+		{ "fua behind", { .op = REQUEST_WRITE }, { .op = REQUEST_WRITE, .fua = true }, 1, 1,
+			false },
 		{ "fua before", { .op = REQUEST_WRITE, .fua = true }, { .op = REQUEST_WRITE }, 1, 1,
 			false },
 		{ "just fits", { .op = REQUEST_WRITE }, { .op = REQUEST_WRITE }, 3, 5, true },
@@ -103,8 +103,9 @@ static void only_like_requests_merge(void **state)
 				upper.sequence = 1;
 				(void)host_queue_insert(queue, front ? &upper : &lower, 1);
 				if (host_queue_insert(queue, front ? &lower : &upper, 2) !=
-					(!cases[i].merge ? INSERTED : front ? INSERTED_AT_FRONT :
-									      INSERTED_AT_BACK))
+					(!cases[i].merge ? INSERTED
+						: front  ? INSERTED_AT_FRONT
+							 : INSERTED_AT_BACK))
 					fail_msg("%s: %s, front %d", elevators[e]->name,
 						cases[i].what, front);
 				assert_int_equal(host_queue_count(queue), cases[i].merge ? 1 : 2);
@@ -224,8 +225,8 @@ static void deadline_can_do_without_front_merges(void **state)
 
 	(void)state;
 	elevator_options_default(config.elevator, &config.options);
-	assert_int_equal(elevator_options_set(config.elevator, &config.options, "front_merges=0",
-		NULL), 0);
+	assert_int_equal(
+		elevator_options_set(config.elevator, &config.options, "front_merges=0", NULL), 0);
 	assert_int_equal(host_queue_new(&config, &queue), 0);
 	(void)host_queue_insert(queue, &a, 1);
 	(void)host_queue_insert(queue, &b, 1);
@@ -274,7 +275,7 @@ struct world {
 	struct request *at_drive[32];
 	unsigned at_drive_count;
 	unsigned inserted, completed, merged_seen;
-	uint64_t order;   /* a hash of what was sent, in order */
+	uint64_t order; /* a hash of what was sent, in order */
 	nsec_t now_ns;
 };
 
@@ -309,8 +310,8 @@ static void insert_one(struct host_queue *queue)
 	request->op = rng_below(&world.rng, 2) ? REQUEST_WRITE : REQUEST_READ;
 	request->offset_bytes = rng_below(&world.rng, BLOCKS) * BLOCK_BYTES;
 	request->length_bytes = (1 + (uint32_t)rng_below(&world.rng, 3)) * BLOCK_BYTES;
-	request->role = rng_below(&world.rng, 4) ? ROLE_DATA :
-		(uint8_t)rng_below(&world.rng, REQUEST_ROLES);
+	request->role = rng_below(&world.rng, 4) ? ROLE_DATA
+						 : (uint8_t)rng_below(&world.rng, REQUEST_ROLES);
 	request->stage = rng_below(&world.rng, 4) == 0;
 	request->fua = request->op == REQUEST_WRITE && rng_below(&world.rng, 16) == 0;
 	request->plan = &world.plans[rng_below(&world.rng, STREAMS)];
@@ -349,8 +350,8 @@ static void judge_whole(struct request *whole, bool merge)
 	assert_true(merge || parts == 1);
 	assert_int_equal(parts > 1, whole->children != NULL);
 	world.merged_seen += parts > 1;
-	world.order = (world.order ^ (uint64_t)first->sequence ^ end) *
-		UINT64_C(0x9e3779b97f4a7c15);
+	world.order =
+		(world.order ^ (uint64_t)first->sequence ^ end) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static void complete_one(struct host_queue *queue)
@@ -392,8 +393,8 @@ static uint64_t play(const char *elevator, bool merge, unsigned depth, uint64_t 
 			if (world.inserted < REQUESTS && world.inserted - world.completed < WINDOW)
 				insert_one(queue);
 		while (world.at_drive_count < depth) {
-			struct request *request = host_queue_next(queue, world.now_ns,
-				HOST_QUEUE_TRANSFER, &wake_ns);
+			struct request *request =
+				host_queue_next(queue, world.now_ns, HOST_QUEUE_TRANSFER, &wake_ns);
 
 			if (!request)
 				break;
@@ -421,7 +422,7 @@ static uint64_t play(const char *elevator, bool merge, unsigned depth, uint64_t 
 	/* On so small an area much must have merged, with any but the tail too. */
 	if (merge)
 		assert_true(world.merged_seen >
-			(elevator_find(elevator)->tail_merges ? 0 : REQUESTS / 100));
+			    (elevator_find(elevator)->tail_merges ? 0 : REQUESTS / 100));
 	host_queue_free(queue);
 	return world.order;
 }

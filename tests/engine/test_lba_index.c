@@ -14,8 +14,8 @@ static bool present[CAPACITY];
 
 static bool is_before(const struct request *a, const struct request *b)
 {
-	return a->offset_bytes != b->offset_bytes ? a->offset_bytes < b->offset_bytes :
-						    a->sequence < b->sequence;
+	return a->offset_bytes != b->offset_bytes ? a->offset_bytes < b->offset_bytes
+						  : a->sequence < b->sequence;
 }
 
 static void compare(struct lba_index *index, uint32_t list, uint64_t offset_bytes)
@@ -52,7 +52,7 @@ static void random_changes_agree_with_a_plain_list(void **state)
 	for (unsigned step = 0; step < 60000; step++) {
 		const size_t i = rng_below(&rng, CAPACITY);
 		const bool against = count > CAPACITY / 8 && count < CAPACITY - CAPACITY / 8 &&
-			rng_below(&rng, 16) == 0;
+				     rng_below(&rng, 16) == 0;
 
 		if (count == CAPACITY || count == 0) {
 			full += count == CAPACITY;
