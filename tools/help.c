@@ -67,6 +67,8 @@ static const struct section sections[] = {
 		"without an override. Nothing is ever asked at a prompt." },
 	{ "FILES", "/sys/block, /run/udev/data\tWhat is known of each device.\n\n"
 		   "/proc/self/mountinfo, /proc/swaps\tWhat is in use.\n\n"
+		   "/var/lib/bareplatter\tWhat runs changed on devices, to be put back by them, by "
+		   "the next run or by restore (--state-dir moves it).\n\n"
 		   "FILE.tmp\tThe result while it is written; renamed to FILE (-o FILE) when it is "
 		   "whole." },
 	{ "EXAMPLES",
@@ -76,7 +78,11 @@ static const struct section sections[] = {
 		"  bareplatter check /dev/sdb\n\n"
 		"The small pool with few files over the depths 1 to 64, write cache on and off:\n\n"
 		"  bareplatter run /dev/sdb --write 0x5000c500a1b2c3d4 \\\n"
-		"      --pool SS --depth 1-64 --cache wb,wt" },
+		"      --pool SS --depth 1-64 --cache wb,wt\n\n"
+		"What elevators and merging make of the same stream, with every request kept:\n\n"
+		"  bareplatter run /dev/sdb --write 0x5000c500a1b2c3d4 --request-size 4KiB \\\n"
+		"      --elevator noop,deadline,c-look --merge off,on --depth 4 --trace all.trace\n\n"
+		"  bareplatter reorder all.trace" },
 	{ "SEE ALSO", "lsblk(8), fio(1), postmark(1), io_uring(7), hdparm(8), smartctl(8)" },
 };
 
