@@ -7,11 +7,13 @@
 #include "devices/wire_order.h"
 
 #include <fcntl.h>
+#include <linux/blkpg.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -266,27 +268,37 @@ static int remove_loop(void **state)
 }
 
 /* Reads one block at each of these sectors, one after the other. */
-static void read_sectors(const uint64_t *sectors, size_t count)
+static void read_sectors_of(const char *node, const uint64_t *sectors, size_t count)
 {
 	_cleanup_free_ void *block = aligned_alloc(4096, 4096);
-	_cleanup_close_ int fd = open(loop.node, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	_cleanup_close_ int fd = open(node, O_RDONLY | O_DIRECT | O_CLOEXEC);
 
 	assert_true(fd >= 0);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(pread(fd, block, 4096, (off_t)sectors[i] * 512), 4096);
 }
 
-static struct wire_watch *start(void)
+static void read_sectors(const uint64_t *sectors, size_t count)
+{
+	read_sectors_of(loop.node, sectors, count);
+}
+
+static struct wire_watch *start_on(const char *node)
 {
 	struct wire_watch *watch = NULL;
 	struct error error = { 0 };
 	struct device device;
 
-	assert_int_equal(device_find(NULL, loop.node, &device, NULL), 0);
+	assert_int_equal(device_find(NULL, node, &device, NULL), 0);
 	if (wire_order_start(&device, &watch, &error) < 0)
 		fail_msg("%s", error.text);
 	assert_true(instance_exists(getpid()));
 	return watch;
+}
+
+static struct wire_watch *start(void)
+{
+	return start_on(loop.node);
 }
 
 static void test_known_order(void **state)
@@ -309,6 +321,50 @@ static void test_known_order(void **state)
 	read_sectors(order, 2);
 	assert_int_equal(wire_order_stop(watch, NULL, 0, NULL, &error), 0);
 	assert_false(instance_exists(getpid()));
+}
+
+/* The kernel is told about the partition: it may have no reader for any table. */
+static int add_partition(const char *node, int64_t start_bytes, int64_t length_bytes)
+{
+	struct blkpg_partition partition = {
+		.start = start_bytes, .length = length_bytes, .pno = 1
+	};
+	struct blkpg_ioctl_arg argument = {
+		.op = BLKPG_ADD_PARTITION, .datalen = sizeof(partition), .data = &partition
+	};
+	_cleanup_close_ int fd = open(node, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : ioctl(fd, BLKPG, &argument);
+}
+
+/* Sectors of a partition are counted from its start; the rest of the disk is not its own. */
+static void test_partition(void **state)
+{
+	static const uint64_t order[] = { 4096, 0, 8184, 24 };
+	static const uint64_t outside[] = { 16, 2040, 2048 + 8192, 2048 + 8 };
+	uint64_t seen[16];
+	size_t count = 0;
+	struct error error = { 0 };
+	struct wire_watch *watch;
+	struct loop disk;
+	char node[64];
+
+	(void)state;
+	loop_make_file(&disk, 8 * MIB);
+	loop_attach(&disk, LOOP_PARTITIONS, 0);
+	(void)snprintf(node, sizeof(node), "%sp1", disk.node);
+	if (add_partition(disk.node, 2048 * 512, 8192 * 512) < 0 || access(node, R_OK) < 0) {
+		loop_done(&disk);
+		skip();
+	}
+	watch = start_on(node);
+	read_sectors_of(node, order, ARRAY_SIZE(order));
+	read_sectors_of(disk.node, outside, ARRAY_SIZE(outside));
+	assert_int_equal(wire_order_stop(watch, seen, 16, &count, &error), 0);
+	loop_done(&disk);
+	assert_int_equal(count, ARRAY_SIZE(order) + 1);
+	assert_memory_equal(seen, order, sizeof(order));
+	assert_int_equal(seen[ARRAY_SIZE(order)], 8);
 }
 
 static void test_too_much(void **state)
@@ -406,6 +462,7 @@ int main(void)
 	};
 	const struct CMUnitTest live[] = {
 		cmocka_unit_test(test_known_order),
+		cmocka_unit_test(test_partition),
 		cmocka_unit_test(test_too_much),
 		cmocka_unit_test(test_second_watch),
 		cmocka_unit_test(test_not_for_this_user),
