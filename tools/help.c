@@ -81,7 +81,8 @@ static const struct section sections[] = {
 		"      --pool SS --depth 1-64 --cache wb,wt\n\n"
 		"What elevators and merging make of the same stream, with every request kept:\n\n"
 		"  bareplatter run /dev/sdb --write 0x5000c500a1b2c3d4 --request-size 4KiB \\\n"
-		"      --elevator noop,deadline,c-look --merge off,on --depth 4 --trace all.trace\n\n"
+		"      --elevator noop,deadline,c-look --merge off,on --depth 4 \\\n"
+		"      --trace all.trace\n\n"
 		"  bareplatter reorder all.trace" },
 	{ "SEE ALSO", "lsblk(8), fio(1), postmark(1), io_uring(7), hdparm(8), smartctl(8)" },
 };

@@ -68,6 +68,10 @@ int run_settings_open(
 	int code;
 
 	*settings = (struct run_settings){ .place.state_dir = plan->options->state_dir };
+	/* Memory has no order that the kernel could spoil, and with none some drivers over memory
+	 * make io_uring hand every request to its workers (seen on 6.18: a loop over tmpfs). */
+	if (plan->claim->device.memory_backed && !asked_for)
+		return 0;
 	if (plan->claim->target.kind != TARGET_BLOCK || is_in_use(plan, &settings->notes)) {
 		if (!asked_for)
 			return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The kernel's queue for the time of a run: taken out of the way before the first cell, changed
- * between cells that ask for different elevators, put back on every way out.
+ * between cells that ask for different elevators, put back on every way out. A device in memory
+ * keeps its queue as it is unless a kernel's elevator is asked for.
  */
 #ifndef TOOLS_RUN_SETTINGS_H
 #define TOOLS_RUN_SETTINGS_H
