@@ -29,7 +29,7 @@ int admission_init(struct scheduler *scheduler)
 	const struct scheduler_config *config = &scheduler->config;
 	unsigned plan_count = config->plans + 1; /* one more for a stashed plan */
 
-	scheduler->plans = calloc(plan_count, sizeof(*scheduler->plans));
+	scheduler->plans = request_array(plan_count, sizeof(*scheduler->plans));
 	scheduler->hash = XXH3_createState();
 	if (!scheduler->plans || !scheduler->hash ||
 		request_pool_init(
@@ -121,7 +121,7 @@ static void offer(struct scheduler *scheduler, struct request *request, struct f
 	}
 }
 
-static void open_stage(struct scheduler *scheduler, struct plan *plan, struct fifo *fifo)
+static inline void open_stage(struct scheduler *scheduler, struct plan *plan, struct fifo *fifo)
 {
 	uint8_t stage = plan->unstarted->stage;
 	struct request *request = plan->unstarted;
@@ -246,9 +246,15 @@ static bool admit(struct scheduler *scheduler)
 
 void admission_fill(struct scheduler *scheduler)
 {
-	do {
-		while (admit(scheduler))
-			;
+	const unsigned window = scheduler->config.window;
+
+	for (;;) {
+		if (scheduler->returned.first || scheduler->fresh.first) {
+			while (admit(scheduler))
+				;
+			if (scheduler->returned.first || scheduler->fresh.first)
+				return; /* the window is full for the next one */
+		}
 		if (scheduler->stashed && !scheduler->plans_in_flight) {
 			struct plan *plan = scheduler->stashed;
 
@@ -256,12 +262,11 @@ void admission_fill(struct scheduler *scheduler)
 			start_plan(scheduler, plan);
 			continue;
 		}
-		if (scheduler->returned.first || scheduler->fresh.first)
-			return; /* the window is full for the next one */
 		if (scheduler->allocated[REQUEST_READ] + scheduler->allocated[REQUEST_WRITE] >=
-			2 * scheduler->config.window)
+				2 * window ||
+			!draw(scheduler))
 			return;
-	} while (scheduler->fresh.first || draw(scheduler));
+	}
 }
 
 /* Stages behind a failed one are never sent; whoever waits for them is let go. */

@@ -6,6 +6,7 @@
 void histogram_clear(struct histogram *histogram)
 {
 	memset(histogram, 0, sizeof(*histogram));
+	histogram->min_ns = INT64_MAX;
 }
 
 uint64_t histogram_bucket_low(unsigned bucket)

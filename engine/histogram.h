@@ -41,12 +41,9 @@ static inline unsigned histogram_bucket(uint64_t value)
 /* Negative values (a clock that ran back) count as 0. */
 static inline void histogram_add(struct histogram *histogram, nsec_t value_ns)
 {
-	if (value_ns < 0)
-		value_ns = 0;
-	if (!histogram->count || value_ns < histogram->min_ns)
-		histogram->min_ns = value_ns;
-	if (value_ns > histogram->max_ns)
-		histogram->max_ns = value_ns;
+	value_ns = value_ns < 0 ? 0 : value_ns;
+	histogram->min_ns = value_ns < histogram->min_ns ? value_ns : histogram->min_ns;
+	histogram->max_ns = value_ns > histogram->max_ns ? value_ns : histogram->max_ns;
 	histogram->count++;
 	histogram->sum_ns += value_ns;
 	histogram->buckets[histogram_bucket((uint64_t)value_ns)]++;

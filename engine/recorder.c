@@ -6,6 +6,14 @@
 void recorder_clear(struct recorder *recorder, struct series *series)
 {
 	memset(recorder, 0, sizeof(*recorder));
+	for (unsigned i = 0; i < REQUEST_OPS; i++) {
+		histogram_clear(&recorder->operations[i].drive);
+		histogram_clear(&recorder->operations[i].host);
+	}
+	for (unsigned i = 0; i < RECORDER_KINDS; i++) {
+		histogram_clear(&recorder->kinds[i].drive);
+		histogram_clear(&recorder->kinds[i].host);
+	}
 	recorder->series = series;
 }
 

@@ -2,11 +2,24 @@
 #include "engine/request.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+void *request_array(size_t count, size_t size)
+{
+	void *items = NULL;
+
+	assert(size % REQUEST_ALIGNMENT == 0);
+	if (count <= SIZE_MAX / size)
+		items = aligned_alloc(REQUEST_ALIGNMENT, count * size);
+	if (items)
+		memset(items, 0, count * size);
+	return items;
+}
 
 int request_pool_init(struct request_pool *pool, size_t count)
 {
 	*pool = (struct request_pool){ 0 };
-	pool->requests = calloc(count, sizeof(*pool->requests));
+	pool->requests = request_array(count, sizeof(*pool->requests));
 	if (!pool->requests)
 		return -ENOMEM;
 	pool->count = count;

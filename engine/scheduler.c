@@ -253,7 +253,7 @@ static void complete(struct scheduler *scheduler, struct request *request)
 {
 	uint32_t dispatch_number = request->dispatch;
 	bool merged = request->children != NULL;
-	struct request *part = request, *next;
+	struct request *part, *next;
 
 	request->completed_ns = scheduler->now_ns;
 	scheduler->by_slot[request->slot] = NULL;
@@ -266,8 +266,11 @@ static void complete(struct scheduler *scheduler, struct request *request)
 		scheduler->config.recorder->at_drive_ns +=
 			request->completed_ns - request->dispatched_ns;
 	}
-	if (scheduler->queue)
-		part = host_queue_completed(scheduler->queue, request, scheduler->now_ns);
+	if (!scheduler->queue) {
+		complete_part(scheduler, request, false);
+		return;
+	}
+	part = host_queue_completed(scheduler->queue, request, scheduler->now_ns);
 	for (; part; part = next) {
 		next = merged ? part->queue_next : NULL;
 		part->dispatch = dispatch_number;

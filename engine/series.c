@@ -13,6 +13,7 @@ int series_init(struct series *series, nsec_t window_ns, bool times)
 	memset(series, 0, sizeof(*series));
 	series->window_ns = window_ns;
 	series->times = times;
+	histogram_clear(&series->drive);
 	series->rows = malloc(ROWS_FIRST * sizeof(*series->rows));
 	if (!series->rows)
 		return -ENOMEM;

@@ -354,6 +354,8 @@ int reordering_measure(const struct trace_record *records, size_t count,
 		.overtakes_max = (double)NAN,
 		.kendall = (double)NAN,
 	};
+	histogram_clear(&ret_reordering->host);
+	histogram_clear(&ret_reordering->drive);
 	r = allocate(&analysis);
 	if (r == 0) {
 		add_host_times(records, count, &ret_reordering->host);
