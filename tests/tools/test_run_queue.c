@@ -232,7 +232,8 @@ static void the_kernels_elevators_are_used_by_name(void **state)
 	(void)state;
 	command_run(&run,
 		"run %s --pattern seqread --count 20000 --depth 32 --elevator "
-		"noop,kernel:none,kernel:mq-deadline --merge on --state-dir %s/state "
+		"noop,kernel:none,kernel:mq-deadline --merge on --submit batch "
+		"--state-dir %s/state "
 		"--output-format json -q",
 		loop.node, folder);
 	assert_int_equal(run.code, 0);
