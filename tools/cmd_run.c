@@ -23,6 +23,7 @@
 #include "tools/run_settings.h"
 #include "tools/run_signals.h"
 #include "tools/run_talk.h"
+#include "tools/run_wire.h"
 
 struct run {
 	struct run_options options;
@@ -299,6 +300,9 @@ static void play_cells(struct run *run)
 	run->session.on_tick = run_talk_tick;
 	run->session.user = &run->talk;
 	run->session.trace = &run->trace;
+	if (!run_settings_apply(&run->settings, &run->plan, &run->plan.cells[0], &run->faults) ||
+		run_wire_check(&run->session, run->document, &run->settings.notes, &run->error) < 0)
+		return;
 	for (size_t i = 1; i <= run->plan.cell_count; i++)
 		if (!play_cell(run, i))
 			break;

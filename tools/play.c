@@ -11,10 +11,12 @@
 
 #define FLUSHES 4u
 
-static bool submits_single(const struct run_session *session)
+bool play_submits_single(const struct run_session *session)
 {
 	unsigned choice = session->plan->options->submit;
 
+	if (session->single)
+		return true;
 	if (choice == SUBMIT_CHOICE_AUTO)
 		return session->claim->target.rotational && !session->claim->device.memory_backed;
 	return choice == SUBMIT_CHOICE_SINGLE;
@@ -29,7 +31,7 @@ static int open_backend(const struct run_session *session, unsigned depth,
 		.target = target,
 		.depth = depth,
 		.flushes = FLUSHES,
-		.submit = submits_single(session) ? SUBMIT_SINGLE : SUBMIT_BATCH,
+		.submit = play_submits_single(session) ? SUBMIT_SINGLE : SUBMIT_BATCH,
 		.buffers = session->buffers.memory,
 		.buffers_bytes = session->buffers.bytes,
 	};

@@ -20,6 +20,9 @@ struct play {
 	unsigned plans;                      /* operations in flight; 0: as the options say */
 };
 
+/* Whether requests go out one per system call. */
+bool play_submits_single(const struct run_session *session);
+
 /* Fills what the play tells of ret_result, whose cell and cache_commands are set. I/O errors are in
  * the result; -errno when it could not be played. */
 int play_source(struct run_session *session, const struct play *play, struct cell_result *result,

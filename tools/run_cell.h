@@ -25,6 +25,7 @@ struct run_session {
 	const struct layout_ops *pool_layout;
 	unsigned pool_repeat;
 	bool pool_fresh;       /* as creation left it */
+	bool single;           /* batches were seen out of order: one per system call */
 	bool lasting_harm;     /* requests were left at the drive: memory must stay */
 	uint32_t inflight_max; /* of the cell, sampled at ticks */
 	void (*on_tick)(void *user, const struct scheduler_status *status);
