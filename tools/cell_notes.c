@@ -36,8 +36,7 @@ static void note_processor(
 static const char *depth_cause(const struct run_session *session, const struct cell_result *result)
 {
 	if (result->punts)
-		return "the target lacks RWF_NOWAIT, so io_uring hands requests to worker threads; "
-		       "try --engine libaio";
+		return "worker threads of io_uring sent them";
 	if (result->workers)
 		return "worker threads of io_uring sent requests: more were outstanding than the "
 		       "device has tags";
@@ -121,6 +120,11 @@ static void note_counters(
 
 void cell_notes_add(const struct run_session *session, struct cell_result *result)
 {
+	if (result->punts && strcmp(result->engine, "io_uring") == 0)
+		faults_add(&result->notes,
+			"%s lacks RWF_NOWAIT, so io_uring hands every request to worker threads: "
+			"use --engine libaio, or auto",
+			session->claim->target.name);
 	if (result->trace_waited_ns > 0)
 		faults_add(&result->notes, "requests waited %s for the disk that takes the trace",
 			units_format_duration(result->trace_waited_ns).text);
