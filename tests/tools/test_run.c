@@ -462,6 +462,37 @@ static void a_missing_io_uring_is_explained(void **state)
 	command_done(&run);
 }
 
+/* A file in memory takes O_DIRECT (from Linux 6.6 on) but not RWF_NOWAIT: told, and auto takes
+ * another engine. */
+static void a_target_without_nowait_is_told(void **state)
+{
+	char path[] = "/dev/shm/bareplatter-XXXXXX";
+	int fd = mkostemp(path, O_DIRECT);
+	struct command_run run;
+	struct json_object *document;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	(void)close(fd);
+	(void)unlink(path);
+	command_run(&run, "run file:%s,size=16MiB --files 50 --transactions 50", path);
+	assert_int_equal(run.code, 0);
+	assert_non_null(strstr(run.errors, "RWF_NOWAIT"));
+	command_done(&run);
+	(void)unlink(path);
+	command_run(&run,
+		"run file:%s,size=16MiB --files 50 --transactions 50 --engine auto "
+		"--output-format json",
+		path);
+	(void)unlink(path);
+	assert_int_equal(run.code, 0);
+	document = command_json(&run);
+	assert_string_equal(json_text(document, "cells.0.engine"), "libaio");
+	json_object_put(document);
+	command_done(&run);
+}
+
 static void the_drive_preset_is_the_whole_curve(void **state)
 {
 	struct command_run run;
@@ -543,6 +574,7 @@ int main(void)
 		cmocka_unit_test(fio_takes_the_command_beside_each_cell),
 		cmocka_unit_test(csv_and_series_have_a_row_each),
 		cmocka_unit_test(a_missing_io_uring_is_explained),
+		cmocka_unit_test(a_target_without_nowait_is_told),
 		cmocka_unit_test(the_drive_preset_is_the_whole_curve),
 		cmocka_unit_test(short_cells_are_flagged),
 		cmocka_unit_test(the_first_releases_reader_reads_todays_run),
