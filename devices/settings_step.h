@@ -9,6 +9,8 @@
 
 #include "devices/state_file.h"
 
+struct passthrough;
+
 /* Where settings live. Zero-initialised it is this machine. */
 struct settings_place {
 	const char *state_dir; /* NULL: SETTINGS_STATE_DIR */
@@ -17,6 +19,10 @@ struct settings_place {
 	 * value (of "save" the phase); a negative errno takes the step's place. May be NULL. */
 	int (*before_step)(void *context, const char *step, const char *value);
 	void *context;
+	/* Opens the way to a drive's own commands; NULL: its node, and none on a recorded
+	 * machine. */
+	int (*open_drive)(void *context, const struct device *disk,
+		struct passthrough **ret_passthrough, struct error *error);
 };
 
 #define SETTINGS_STATE_DIR "/var/lib/bareplatter"

@@ -39,6 +39,15 @@ size_t state_record_write(const struct state_record *record, char *ret_text, siz
 				"sysfs %s %s %s %s\n", queue_setting_name(i), shown(entry->before),
 				shown(entry->during), shown(entry->back));
 	}
+	for (int i = 0; i < DRIVE_SETTING_COUNT; i++) {
+		const struct state_entry *entry = &record->drive[i];
+
+		assert(used < size);
+		if (entry->used)
+			used += (size_t)snprintf(ret_text + used, size - used,
+				"drive %s %s %s %s\n", drive_setting_name(i), shown(entry->before),
+				shown(entry->during), shown(entry->back));
+	}
 	assert(used < size);
 	used += (size_t)snprintf(ret_text + used, size - used, "end\n");
 	assert(used < size);
@@ -133,16 +142,30 @@ static bool take_head(struct reader *reader, struct state_record *record)
 	       take_phase(reader, &record->phase);
 }
 
+/* NULL when the line names no setting of either kind. */
+static struct state_entry *entry_of(const struct reader *reader, struct state_record *record)
+{
+	int setting;
+
+	if (reader->count != 5)
+		return NULL;
+	if (strcmp(reader->words[0], "sysfs") == 0) {
+		setting = queue_setting_find(reader->words[1]);
+		return setting < 0 ? NULL : &record->entries[setting];
+	}
+	if (strcmp(reader->words[0], "drive") == 0) {
+		setting = drive_setting_find(reader->words[1]);
+		return setting < 0 ? NULL : &record->drive[setting];
+	}
+	return NULL;
+}
+
 static bool take_entry(const struct reader *reader, struct state_record *record)
 {
-	const int setting = reader->count == 5 && strcmp(reader->words[0], "sysfs") == 0
-				    ? queue_setting_find(reader->words[1])
-				    : -1;
-	struct state_entry *entry;
+	struct state_entry *entry = entry_of(reader, record);
 
-	if (setting < 0 || record->entries[setting].used)
+	if (!entry || entry->used)
 		return false;
-	entry = &record->entries[setting];
 	entry->used = true;
 	return take(reader->words[2], entry->before, sizeof(entry->before)) &&
 	       take(reader->words[3], entry->during, sizeof(entry->during)) &&

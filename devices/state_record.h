@@ -12,17 +12,18 @@
  *     phase applied
  *     sysfs scheduler mq-deadline none mq-deadline
  *     sysfs nr_requests 256 128 256         before, during, what is to be put back
+ *     drive write_cache on off on           kept in the drive: survives a restart
  *     end
  *
- * `-` stands for a value that is not known. Kept in the drive and not in the kernel are lines of
- * another first word, which survive a restart; a reader that does not know a word refuses the
- * record instead of restoring half of it. Plain lines and no library, because the record must be
+ * `-` stands for a value that is not known. A reader that does not know a line's first word refuses
+ * the record instead of restoring half of it. Plain lines and no library, because the record must be
  * readable by a person with a rescue system. Pure: text in, text out.
  */
 #ifndef DEVICES_STATE_RECORD_H
 #define DEVICES_STATE_RECORD_H
 
 #include "devices/device.h"
+#include "devices/drive_setting.h"
 #include "devices/queue_setting.h"
 
 #define STATE_RECORD_TEXT 4096
@@ -47,6 +48,7 @@ struct state_record {
 	char started[48];
 	enum state_phase phase;
 	struct state_entry entries[QUEUE_SETTING_COUNT];
+	struct state_entry drive[DRIVE_SETTING_COUNT]; /* "on" and "off" */
 };
 
 /* The text of a record; its length. */
