@@ -2,6 +2,7 @@
 /* Puts back what a record says; see the header. */
 #include "devices/put_back.h"
 
+#include "devices/settings_drive.h"
 #include "devices/sysfs.h"
 
 #include <string.h>
@@ -90,8 +91,9 @@ static void write_all(const struct settings_place *place, const char *disk,
 }
 
 /* Some value stayed: from here on what is there now is what the run left. */
-static void keep_rest(const struct settings_place *place, const char *disk, struct state_file *file,
-	struct state_record *record, struct faults *faults)
+static void keep_rest(const struct settings_place *place, const char *disk,
+	struct write_cache *cache, struct state_file *file, struct state_record *record,
+	struct faults *faults)
 {
 	struct error error = { 0 };
 
@@ -103,40 +105,77 @@ static void keep_rest(const struct settings_place *place, const char *disk, stru
 		sysfs_copy(entry->before, sizeof(entry->before), entry->back);
 		(void)queue_setting_read(place->sysroot, disk, i, entry->during);
 	}
-	record->phase = STATE_APPLIED;
+	if (cache)
+		settings_drive_keep(cache, record);
+	/* Without the drive nothing was decided for it. */
+	if (cache || !settings_drive_is_used(record))
+		record->phase = STATE_APPLIED;
 	if (settings_step_save(place, file, record, &error))
 		faults_add(faults, "%s", error.text);
+}
+
+static void decide_all(const struct settings_place *place, const char *disk, bool same_queue,
+	struct write_cache *cache, struct state_file *file, struct state_record *record,
+	struct faults *notes)
+{
+	struct error error = { 0 };
+
+	if (record->phase == STATE_RESTORING)
+		return;
+	decide(place, disk, same_queue, record, notes);
+	if (cache)
+		settings_drive_decide(cache, record, notes);
+	record->phase = STATE_RESTORING;
+	/* A full disk is no reason to leave the device changed. */
+	if (settings_step_save(place, file, record, &error))
+		faults_add(notes, "%s; the settings are put back without it", error.text);
+}
+
+/* A restart ended what was set in sysfs. False: and there is nothing else to put back. */
+static bool drop_after_restart(
+	const struct settings_place *place, struct state_record *record, struct faults *notes)
+{
+	const bool drive = settings_drive_is_used(record);
+
+	if (same_boot(place, record))
+		return true;
+	faults_add(notes,
+		"%s was left changed by a run of %s, and the machine has been restarted since, "
+		"which ended its settings%s",
+		record->name, record->started, drive ? " but not those of the drive" : "");
+	for (int i = 0; i < QUEUE_SETTING_COUNT; i++)
+		record->entries[i].used = false;
+	return drive;
 }
 
 int put_back(const struct settings_place *place, struct state_file *file,
 	struct state_record *record, struct faults *notes, struct faults *faults)
 {
 	const size_t before = faults->count;
+	struct write_cache *cache = NULL;
 	struct error error = { 0 };
 	char disk[sizeof(record->name)];
 	bool same_queue;
+	int code = 0;
 
-	if (!same_boot(place, record)) {
-		faults_add(notes,
-			"%s was left changed by a run of %s, and the machine has been restarted "
-			"since, which ended its settings",
-			record->name, record->started);
+	if (!drop_after_restart(place, record, notes))
 		return 0;
-	}
 	if (put_back_find(place, record, disk, sizeof(disk), &same_queue, &error)) {
 		faults_add(faults, "%s", error.text);
 		return -ENODEV;
 	}
-	if (record->phase != STATE_RESTORING) {
-		decide(place, disk, same_queue, record, notes);
-		record->phase = STATE_RESTORING;
-		/* A full disk is no reason to leave the device changed. */
-		if (settings_step_save(place, file, record, &error))
-			faults_add(notes, "%s; the settings are put back without it", error.text);
-	}
+	if (settings_drive_is_used(record))
+		code = settings_drive_find(place, record, disk, &cache, &error);
+	decide_all(place, disk, same_queue, cache, file, record, notes);
 	write_all(place, disk, record, faults);
+	if (cache)
+		settings_drive_put_back(cache, record, notes, faults);
+	else if (code)
+		faults_add(faults, "%s", error.text);
+	if (faults->count > before)
+		keep_rest(place, disk, cache, file, record, faults);
+	write_cache_close(cache);
 	if (faults->count == before)
 		return 0;
-	keep_rest(place, disk, file, record, faults);
-	return -EIO;
+	return code ? code : -EIO;
 }

@@ -19,7 +19,8 @@
  * else: there everything goes back.
  *
  * Order: scheduler, nr_requests, nomerges, wbt, the drive's queue depth; what the drive itself
- * keeps comes last. Each value is read back. When one cannot be put back the others are, and the
+ * keeps, its caches, comes last and goes to the drive of that identity alone, also after a restart
+ * (devices/settings_drive.h). Each value is read back. When one cannot be put back the others are, and the
  * record stays.
  */
 #ifndef DEVICES_PUT_BACK_H

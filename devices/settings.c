@@ -19,6 +19,7 @@ struct settings {
 	struct settings_place place;
 	struct state_file file;
 	struct state_record record; /* no entry before the first settings_apply */
+	struct write_cache *cache;  /* NULL until one was wanted */
 };
 
 /* One setting on its way: what is to be written, "" for nothing. */
@@ -345,16 +346,41 @@ static int save(struct settings *settings, enum state_phase phase, struct faults
 	return code;
 }
 
+/* The drive is opened when a run wants something of it, and what its caches are is entered. */
+static int enter_drive(
+	struct settings *settings, const struct settings_wanted *wanted, struct faults *faults)
+{
+	struct error error = { 0 };
+	bool wished = false;
+	int code;
+
+	for (int i = 0; i < DRIVE_SETTING_COUNT; i++)
+		wished = wished || wanted->caches[i] != CACHE_AS_IS;
+	if (!wished)
+		return 0;
+	code = settings->cache ? 0
+			       : write_cache_open(&settings->place, settings->record.name,
+					 &settings->cache, &error);
+	if (code) {
+		faults_add(faults, "%s", error.text);
+		return code;
+	}
+	return settings_drive_enter(settings->cache, wanted->caches, &settings->record, faults);
+}
+
 int settings_apply(struct settings *settings, const struct settings_wanted *wanted,
 	struct faults *notes, struct faults *faults)
 {
 	struct target targets[QUEUE_SETTING_COUNT];
 	const size_t before = faults->count;
-	int code;
+	int code, drive = 0;
 
 	plan(settings, wanted, targets, notes, faults);
 	if (faults->count > before)
 		return -EINVAL;
+	code = enter_drive(settings, wanted, faults);
+	if (code)
+		return code;
 	/* With another scheduler a former value is the former scheduler's. */
 	if (strcmp(targets[QUEUE_SCHEDULER].value,
 		    settings->record.entries[QUEUE_SCHEDULER].before) != 0)
@@ -364,13 +390,16 @@ int settings_apply(struct settings *settings, const struct settings_wanted *want
 	if (code)
 		return code;
 	set_all(settings, wanted, targets, notes, faults);
+	if (settings->cache && faults->count == before)
+		drive = settings_drive_set(
+			settings->cache, wanted->caches, &settings->record, notes, faults);
 	code = save(settings, STATE_APPLIED, faults);
 	if (!code && faults->count == before)
 		return 0;
 	/* Nothing that was set here is anybody else's. */
 	settings->record.phase = STATE_APPLYING;
 	(void)put_back(&settings->place, &settings->file, &settings->record, notes, faults);
-	return code ? code : -EIO;
+	return code ? code : drive ? drive : -EIO;
 }
 
 unsigned settings_verify(const struct settings *settings, struct faults *notes)
@@ -392,7 +421,20 @@ unsigned settings_verify(const struct settings *settings, struct faults *notes)
 			queue_setting_name(i), settings->record.name, entry->during,
 			now[0] ? now : "unreadable");
 	}
+	if (settings->cache)
+		changed += settings_drive_verify(settings->cache, &settings->record, notes);
 	return changed;
+}
+
+static size_t describe(const char *name, const struct state_entry *entry,
+	struct settings_value *values, size_t count)
+{
+	if (!entry->used)
+		return count;
+	values[count].name = name;
+	sysfs_copy(values[count].before, sizeof(values[count].before), entry->before);
+	sysfs_copy(values[count].during, sizeof(values[count].during), entry->during);
+	return count + 1;
 }
 
 size_t settings_describe(
@@ -400,18 +442,36 @@ size_t settings_describe(
 {
 	size_t count = 0;
 
-	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
-		const struct state_entry *entry = &settings->record.entries[i];
-		struct settings_value *value = &ret_values[count];
-
-		if (!entry->used)
-			continue;
-		value->name = queue_setting_name(i);
-		sysfs_copy(value->before, sizeof(value->before), entry->before);
-		sysfs_copy(value->during, sizeof(value->during), entry->during);
-		count++;
-	}
+	for (int i = 0; i < QUEUE_SETTING_COUNT; i++)
+		count = describe(
+			queue_setting_name(i), &settings->record.entries[i], ret_values, count);
 	return count;
+}
+
+size_t settings_describe_drive(
+	const struct settings *settings, struct settings_value ret_values[DRIVE_SETTING_COUNT])
+{
+	size_t count = 0;
+
+	for (int i = 0; i < DRIVE_SETTING_COUNT; i++)
+		count = describe(
+			drive_setting_name(i), &settings->record.drive[i], ret_values, count);
+	return count;
+}
+
+int settings_keep(struct settings *settings, struct faults *notes, struct faults *faults)
+{
+	struct error error = { 0 };
+
+	if (!settings)
+		return 0;
+	if (settings_step_remove(&settings->place, &settings->file, &error)) {
+		faults_add(faults, "%s; everything is put back", error.text);
+		(void)settings_restore(settings, notes, faults);
+		return -EIO;
+	}
+	settings_abandon(settings);
+	return 0;
 }
 
 int settings_restore(struct settings *settings, struct faults *notes, struct faults *faults)
@@ -435,5 +495,6 @@ void settings_abandon(struct settings *settings)
 	if (!settings)
 		return;
 	state_file_close(&settings->file);
+	write_cache_close(settings->cache);
 	free(settings);
 }

@@ -18,6 +18,7 @@
  *                 lowered. Changing the scheduler resets it, in which case there is nothing left
  *                 to raise.
  *   queue_depth   of the drive (SCSI, SATA), when asked: 1 is no native command queueing.
+ *   caches        in the drive, when asked: devices/write_cache.h.
  * They belong to the whole disk's queue: a run on a partition changes those of its disk.
  *
  * Before the first change a record is on disk, in a folder of root's (/var/lib/bareplatter), one
@@ -33,7 +34,7 @@
 #ifndef DEVICES_SETTINGS_H
 #define DEVICES_SETTINGS_H
 
-#include "devices/settings_step.h"
+#include "devices/settings_drive.h"
 
 #define SETTINGS_AS_IS (-1)
 
@@ -44,9 +45,10 @@ struct settings_wanted {
 	bool wbt_off;
 	unsigned nr_requests; /* at least this, as far as it is accepted; 0: as it was */
 	unsigned drive_depth; /* 0: as it was */
+	enum cache_wish caches[DRIVE_SETTING_COUNT];
 	/* What only keeps the kernel out of the way (none, nomerges, wbt, nr_requests) and cannot
 	 * be set becomes a note and stays as it is, instead of a fault: /sys is read-only in a
-	 * container. A scheduler by name and a drive depth are always meant. */
+	 * container. A scheduler by name, a drive depth and a cache are always meant. */
 	bool lenient;
 };
 
@@ -64,15 +66,15 @@ int settings_open(const struct settings_place *place, const struct device *devic
 
 /*
  * Saves, changes, verifies by reading back. 0, or -errno with every fault: -EINVAL before
- * anything was changed (unknown scheduler, no such setting, read-only), else everything is put
- * back already. May be called again with other wishes; the values saved first stay those that are
+ * anything was changed (unknown scheduler, no such setting, read-only), -EOPNOTSUPP likewise for a
+ * cache that cannot be seen or set, else everything is put back already. May be called again with other wishes; the values saved first stay those that are
  * put back.
  */
 int settings_apply(struct settings *settings, const struct settings_wanted *wanted,
 	struct faults *notes, struct faults *faults);
 
-/* Whether the device still has what was applied: each value that changed under the run becomes a
- * note. For the end of a cell. Returns how many. */
+/* Whether the device still has what was applied, caches of the drive among it: each value that
+ * changed under the run becomes a note. For the end of a cell. Returns how many. */
 unsigned settings_verify(const struct settings *settings, struct faults *notes);
 
 /* For the result: what was saved and what holds now; "" is unknown. Returns the count. */
@@ -82,6 +84,14 @@ struct settings_value {
 };
 size_t settings_describe(
 	const struct settings *settings, struct settings_value ret_values[QUEUE_SETTING_COUNT]);
+
+/* The same of the drive's caches: "on", "off", "". */
+size_t settings_describe_drive(
+	const struct settings *settings, struct settings_value ret_values[DRIVE_SETTING_COUNT]);
+
+/* Removes the record and ends with the device as it is now: what was applied is what its owner
+ * wants from here on. 0, or -EIO with everything put back. NULL is fine. */
+int settings_keep(struct settings *settings, struct faults *notes, struct faults *faults);
 
 /* Puts everything back, removes the record and ends; NULL is fine. 0; -EIO (exit 5) when faults
  * tell what could not be put back, -ENODEV when the device is gone: then the record stays. */

@@ -416,8 +416,7 @@ static void add_all(struct faults *faults, const struct faults *more)
 		faults_add(faults, "%s", more->text[i]);
 }
 
-/* 0: to be changed; 1: nothing to do; -EOPNOTSUPP. */
-static int decide(const struct write_cache *cache, const struct cache_report *report,
+int write_cache_may_set(const struct write_cache *cache, const struct cache_report *report,
 	enum drive_setting which, bool on, struct faults *notes, struct faults *faults)
 {
 	const char *disk = cache->device.name, *title = drive_setting_title(which);
@@ -434,8 +433,9 @@ static int decide(const struct write_cache *cache, const struct cache_report *re
 				title, disk);
 			return -EOPNOTSUPP;
 		}
-		faults_add(notes, "%s has no %s: there is nothing to toggle", disk,
-			which == DRIVE_WRITE_CACHE ? "volatile write cache" : "read cache");
+		if (notes)
+			faults_add(notes, "%s has no %s: there is nothing to toggle", disk,
+				which == DRIVE_WRITE_CACHE ? "volatile write cache" : "read cache");
 		return 1;
 	default:
 		break;
@@ -459,7 +459,7 @@ int write_cache_set(struct write_cache *cache, enum drive_setting which, bool on
 	int code;
 
 	write_cache_get(cache, &report, &tried);
-	code = decide(cache, &report, which, on, notes, faults);
+	code = write_cache_may_set(cache, &report, which, on, notes, faults);
 	if (code < 0) {
 		add_all(faults, &tried);
 		return code;

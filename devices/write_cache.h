@@ -100,6 +100,11 @@ void write_cache_close(struct write_cache *cache); /* NULL is fine */
 void write_cache_get(
 	struct write_cache *cache, struct cache_report *ret_report, struct faults *tried);
 
+/* Whether a set can be tried, by a report: 0 yes; 1 nothing is to be changed; -EOPNOTSUPP and a
+ * fault that names the disk. notes may be NULL. */
+int write_cache_may_set(const struct write_cache *cache, const struct cache_report *report,
+	enum drive_setting which, bool on, struct faults *notes, struct faults *faults);
+
 /*
  * Sets one cache in the drive. 0: read back from the drive, and the kernel's view is not dangerous;
  * *ret_method names the way (NULL: it was so already). Notes tell what is to be known.

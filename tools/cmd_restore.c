@@ -78,23 +78,28 @@ static struct json_object *text_or_null(const char *text)
 	return text[0] ? report_json_text(text) : NULL;
 }
 
+static void add_entry(
+	struct json_object *entries, const char *name, const struct state_entry *entry)
+{
+	struct json_object *object;
+
+	if (!entry->used)
+		return;
+	object = json_object_new_object();
+	(void)json_object_object_add(object, "name", json_object_new_string(name));
+	(void)json_object_object_add(object, "before", text_or_null(entry->before));
+	(void)json_object_object_add(object, "during", text_or_null(entry->during));
+	(void)json_object_array_add(entries, object);
+}
+
 static struct json_object *entries_json(const struct state_record *record)
 {
 	struct json_object *entries = json_object_new_array();
 
-	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
-		const struct state_entry *entry = &record->entries[i];
-		struct json_object *object;
-
-		if (!entry->used)
-			continue;
-		object = json_object_new_object();
-		(void)json_object_object_add(
-			object, "name", json_object_new_string(queue_setting_name(i)));
-		(void)json_object_object_add(object, "before", text_or_null(entry->before));
-		(void)json_object_object_add(object, "during", text_or_null(entry->during));
-		(void)json_object_array_add(entries, object);
-	}
+	for (int i = 0; i < QUEUE_SETTING_COUNT; i++)
+		add_entry(entries, queue_setting_name(i), &record->entries[i]);
+	for (int i = 0; i < DRIVE_SETTING_COUNT; i++)
+		add_entry(entries, drive_setting_name(i), &record->drive[i]);
 	return entries;
 }
 
@@ -118,6 +123,14 @@ static void add_record(
 	(void)json_object_array_add(restore->records, object);
 }
 
+static void print_entry(const char *name, const struct state_entry *entry)
+{
+	if (entry->used)
+		(void)printf("  %s: %s before, %s for the run\n", name,
+			entry->before[0] ? entry->before : "unknown",
+			entry->during[0] ? entry->during : "unknown");
+}
+
 static void print_record(const struct settings_left *left, const char *result)
 {
 	const struct state_record *record = &left->record;
@@ -127,14 +140,10 @@ static void print_record(const struct settings_left *left, const char *result)
 		(void)printf(" (run of %s, process %" PRIu64 ", identity %s)", record->started,
 			record->pid, record->identity);
 	(void)putchar('\n');
-	for (int i = 0; i < QUEUE_SETTING_COUNT; i++) {
-		const struct state_entry *entry = &record->entries[i];
-
-		if (entry->used)
-			(void)printf("  %s: %s before, %s for the run\n", queue_setting_name(i),
-				entry->before[0] ? entry->before : "unknown",
-				entry->during[0] ? entry->during : "unknown");
-	}
+	for (int i = 0; i < QUEUE_SETTING_COUNT; i++)
+		print_entry(queue_setting_name(i), &record->entries[i]);
+	for (int i = 0; i < DRIVE_SETTING_COUNT; i++)
+		print_entry(drive_setting_name(i), &record->drive[i]);
 }
 
 static int exit_code_of(const struct restore *restore, int code)
@@ -277,13 +286,12 @@ const struct command command_restore = {
 	.arguments = "[TARGET]",
 	.summary = "Puts back the settings of devices that a killed run left changed.",
 	.description =
-		"A run that sets the kernel's queue (scheduler, merging, throttling) or the "
-		"drive's "
-		"queue depth records the former values before the first change and puts them back "
-		"when it ends. When it was killed the record is still there: restore puts back "
-		"every value that is still as the run left it, names and leaves those that "
-		"somebody else has set since, and removes the record. After a restart of the "
-		"machine there is nothing to put back, and only the record is removed."
+		"A run that sets the kernel's queue (scheduler, merging, throttling), the drive's "
+		"queue depth or its caches records the former values before the first change and "
+		"puts them back when it ends. When it was killed the record is still there: "
+		"restore puts back every value that is still as the run left it, names and leaves "
+		"those that somebody else has set since, and removes the record. After a restart "
+		"of the machine only what the drive itself keeps is left to be put back."
 		"\n\n"
 		"Without TARGET every record is followed; those of runs that still go on are left "
 		"alone. Exit status 3 means that TARGET is in use by a running process, 5 that "

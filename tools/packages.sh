@@ -7,7 +7,8 @@
 
 declare -A packages=(
 	[build]="gcc libc6-dev cmake ninja-build pkgconf liburing-dev libaio-dev libudev-dev
-		libblkid-dev libsmartcols-dev libjson-c-dev libgsl-dev libxxhash-dev"
+		libblkid-dev libsmartcols-dev libjson-c-dev libgsl-dev libxxhash-dev libsgutils2-dev
+		libnvme-dev"
 	[scratch]="mount util-linux" # losetup and fallocate
 	[test]="libcmocka-dev mount util-linux"
 	[heavy]="e2fsprogs xfsprogs parted lvm2 dmsetup mdadm fio postmark strace man-db python3"
