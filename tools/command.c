@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&command_run,
 	&command_trace,
 	&command_reorder,
+	&command_cache,
 	&command_restore,
 	&command_help,
 	NULL,

@@ -8,7 +8,7 @@
 #include "tools/options.h"
 
 extern const struct command command_list, command_check, command_plan, command_operations,
-	command_run, command_trace, command_reorder, command_restore, command_help;
+	command_run, command_trace, command_reorder, command_cache, command_restore, command_help;
 
 /* Runs the verb that argv names. A result that could not be written to stdout turns "done" into
  * "failed". */
