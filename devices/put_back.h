@@ -20,8 +20,8 @@
  *
  * Order: scheduler, nr_requests, nomerges, wbt, the drive's queue depth; what the drive itself
  * keeps, its caches, comes last and goes to the drive of that identity alone, also after a restart
- * (devices/settings_drive.h). Each value is read back. When one cannot be put back the others are, and the
- * record stays.
+ * (devices/settings_drive.h). Each value is read back. When one cannot be put back the others are,
+ * and the record stays.
  */
 #ifndef DEVICES_PUT_BACK_H
 #define DEVICES_PUT_BACK_H

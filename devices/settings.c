@@ -355,7 +355,7 @@ static int enter_drive(
 	int code;
 
 	for (int i = 0; i < DRIVE_SETTING_COUNT; i++)
-		wished = wished || wanted->caches[i] != CACHE_AS_IS;
+		wished = wished || wanted->caches[i] != CACHE_WISH_NONE;
 	if (!wished)
 		return 0;
 	code = settings->cache ? 0

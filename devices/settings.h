@@ -67,8 +67,8 @@ int settings_open(const struct settings_place *place, const struct device *devic
 /*
  * Saves, changes, verifies by reading back. 0, or -errno with every fault: -EINVAL before
  * anything was changed (unknown scheduler, no such setting, read-only), -EOPNOTSUPP likewise for a
- * cache that cannot be seen or set, else everything is put back already. May be called again with other wishes; the values saved first stay those that are
- * put back.
+ * cache that cannot be seen or set, else everything is put back already. May be called again with
+ * other wishes; the values saved first stay those that are put back.
  */
 int settings_apply(struct settings *settings, const struct settings_wanted *wanted,
 	struct faults *notes, struct faults *faults);

@@ -51,14 +51,14 @@ int settings_drive_enter(struct write_cache *cache, const enum cache_wish *wishe
 	for (int i = 0; i < DRIVE_SETTING_COUNT; i++) {
 		struct state_entry *entry = &record->drive[i];
 
-		if (entry->used || wishes[i] == CACHE_AS_IS ||
-			is_fulfilled(&report, i, wishes[i] == CACHE_WANT_ON))
+		if (entry->used || wishes[i] == CACHE_WISH_NONE ||
+			is_fulfilled(&report, i, wishes[i] == CACHE_WISH_ON))
 			continue;
 		read_word(&report, i, entry->before);
 		if (!entry->before[0]) {
 			faults_add(faults, "%s of %s cannot be switched %s: %s",
 				drive_setting_title(i), record->name,
-				word(wishes[i] == CACHE_WANT_ON),
+				word(wishes[i] == CACHE_WISH_ON),
 				report.drive.state[i] == CACHE_NONE ? "the drive has none"
 				: report.reason[0]                  ? report.reason
 						   : "the drive does not tell its state");
@@ -93,12 +93,12 @@ int settings_drive_set(struct write_cache *cache, const enum cache_wish *wishes,
 
 	for (int i = 0; i < DRIVE_SETTING_COUNT; i++) {
 		const struct state_entry *entry = &record->drive[i];
-		const bool on = wishes[i] == CACHE_WANT_ON;
+		const bool on = wishes[i] == CACHE_WISH_ON;
 		int code;
 
 		if (!entry->used)
 			continue;
-		code = set_word(cache, i, wishes[i] == CACHE_AS_IS ? entry->before : word(on),
+		code = set_word(cache, i, wishes[i] == CACHE_WISH_NONE ? entry->before : word(on),
 			notes, faults);
 		worst = code ? code : worst;
 	}

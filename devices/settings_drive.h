@@ -10,7 +10,7 @@
 #include "devices/write_cache.h"
 
 /* What a run wants of a cache; zero leaves it, or has it as it was before the run. */
-enum cache_wish { CACHE_AS_IS, CACHE_WANT_OFF, CACHE_WANT_ON };
+enum cache_wish { CACHE_WISH_NONE, CACHE_WISH_OFF, CACHE_WISH_ON };
 
 bool settings_drive_is_used(const struct state_record *record);
 

@@ -160,12 +160,22 @@ static struct state_entry *entry_of(const struct reader *reader, struct state_re
 	return NULL;
 }
 
+/* Whatever is not "on" would be put back as "off". */
+static bool is_switch(const char *word)
+{
+	return strcmp(word, "on") == 0 || strcmp(word, "off") == 0 || strcmp(word, "-") == 0;
+}
+
 static bool take_entry(const struct reader *reader, struct state_record *record)
 {
 	struct state_entry *entry = entry_of(reader, record);
+	const bool drive = entry && reader->words[0][0] == 'd';
 
 	if (!entry || entry->used)
 		return false;
+	for (size_t i = 2; i < reader->count && drive; i++)
+		if (!is_switch(reader->words[i]))
+			return false;
 	entry->used = true;
 	return take(reader->words[2], entry->before, sizeof(entry->before)) &&
 	       take(reader->words[3], entry->during, sizeof(entry->during)) &&

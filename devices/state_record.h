@@ -16,8 +16,8 @@
  *     end
  *
  * `-` stands for a value that is not known. A reader that does not know a line's first word refuses
- * the record instead of restoring half of it. Plain lines and no library, because the record must be
- * readable by a person with a rescue system. Pure: text in, text out.
+ * the record instead of restoring half of it. Plain lines and no library, because the record must
+ * be readable by a person with a rescue system. Pure: text in, text out.
  */
 #ifndef DEVICES_STATE_RECORD_H
 #define DEVICES_STATE_RECORD_H

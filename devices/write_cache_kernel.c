@@ -27,7 +27,7 @@ static int get(struct write_cache *cache, struct cache_reading *ret_reading, str
 {
 	(void)ret_reading;
 	return error_set(error, -EOPNOTSUPP,
-		"cache_type of %s is what the kernel believes, which may not be what the drive does",
+		"cache_type of %s is what the kernel believes, and may not be what the drive does",
 		cache->device.name);
 }
 

@@ -106,9 +106,9 @@ int write_cache_stack_check(
 		const struct cache_member *member = &stack->members[i];
 
 		for (int which = 0; which < DRIVE_SETTING_COUNT; which++)
-			if (wishes[which] != CACHE_AS_IS)
+			if (wishes[which] != CACHE_WISH_NONE)
 				(void)write_cache_may_set(member->cache, &member->report, which,
-					wishes[which] == CACHE_WANT_ON, NULL, faults);
+					wishes[which] == CACHE_WISH_ON, NULL, faults);
 	}
 	return faults->count > before ? -EOPNOTSUPP : 0;
 }
@@ -132,9 +132,9 @@ int write_cache_stack_repair(
 		layer->verdict = write_cache_judge(CACHE_ON, layer->kernel);
 		if (layer->verdict == CACHE_DANGEROUS)
 			faults_add(faults,
-				"%s sends no flush to the drives below, whose cache is on, and its "
-				"queue/write_cache cannot be raised to \"write back\": %s; load its "
-				"table anew",
+				"%s sends no flush to the drives below, whose cache is on, and "
+				"its queue/write_cache cannot be raised to \"write back\": %s; "
+				"load its table anew",
 				layer->name,
 				code ? strerror(-code) : "the kernel does not take it");
 		else

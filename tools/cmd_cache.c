@@ -352,7 +352,7 @@ static int take_operands(
 	if (verb->faults.count)
 		return EXIT_USAGE;
 	verb->target = operands[1];
-	verb->wishes[DRIVE_WRITE_CACHE] = on ? CACHE_WANT_ON : CACHE_WANT_OFF;
+	verb->wishes[DRIVE_WRITE_CACHE] = on ? CACHE_WISH_ON : CACHE_WISH_OFF;
 	verb->wishes[DRIVE_READ_CACHE] = (enum cache_wish)verb->config.read_cache;
 	*ret_set = set;
 	return EXIT_DONE;
@@ -416,9 +416,9 @@ const struct command command_cache = {
 	.arguments = "get|set TARGET [on|off]",
 	.summary = "Tells or sets the write cache and the read cache in a drive.",
 	.description =
-		"get asks the drive in its own language (SCSI mode page, ATA, NVMe, virtio) and the "
-		"kernel, and compares them. What a drive does not tell is unknown, never off. The "
-		"verdict \"harmless\" means that flushes are sent that the drive does not need; "
+		"get asks the drive in its own language (SCSI mode page, ATA, NVMe, virtio) and "
+		"the kernel, and compares them. What a drive does not tell is unknown, never off. "
+		"The verdict \"harmless\" means that flushes are sent that the drive does not need; "
 		"\"dangerous\" that the drive caches writes and the kernel sends no flush. The "
 		"device is opened read-only and nothing is written. Exit status 4 means that a "
 		"drive's cache cannot be seen from here."

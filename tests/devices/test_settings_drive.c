@@ -17,7 +17,7 @@
 static const struct settings_wanted write_through = {
 	.scheduler = "none",
 	.nomerges = SETTINGS_AS_IS,
-	.caches = { [DRIVE_WRITE_CACHE] = CACHE_WANT_OFF },
+	.caches = { [DRIVE_WRITE_CACHE] = CACHE_WISH_OFF },
 };
 static const struct settings_wanted nothing = { .nomerges = SETTINGS_AS_IS };
 
@@ -138,7 +138,7 @@ static void test_changed_meanwhile(void **state)
 	/* Asked to stay on, it was switched off by somebody else: left, and told. */
 	begin(CACHED_SCSI);
 	assert_int_equal(apply(&(struct settings_wanted){ .nomerges = SETTINGS_AS_IS,
-				       .caches = { CACHE_WANT_ON } },
+				       .caches = { CACHE_WISH_ON } },
 				 &settings),
 		0);
 	cached_drive->write_cache = false;
@@ -331,9 +331,10 @@ static void test_record_text(void **state)
 	assert_string_equal(record.drive[DRIVE_READ_CACHE].during, "");
 	(void)state_record_write(&record, again, sizeof(again));
 	assert_string_equal(text, again);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		static const char *const wrong[] = { "drive write_cache on off",
-			"drive write_cash on off on", "driver write_cache on off on" };
+			"drive write_cash on off on", "drive write_cache on off of",
+			"driver write_cache on off on" };
 
 		(void)snprintf(text, sizeof(text), "%s%s\nend\n", head, wrong[i]);
 		assert_int_equal(state_record_parse(text, &record, NULL), -EBADMSG);

@@ -303,7 +303,7 @@ static void add_above(const char *name, const char *number, const char *view)
 /* A volume that was made over a cache that was off does not hear of the change. */
 static void test_stale_volume(void **state)
 {
-	const enum cache_wish on[DRIVE_SETTING_COUNT] = { CACHE_WANT_ON };
+	const enum cache_wish on[DRIVE_SETTING_COUNT] = { CACHE_WISH_ON };
 	struct write_cache_stack stack;
 
 	(void)state;

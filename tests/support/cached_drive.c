@@ -224,7 +224,10 @@ const struct settings_place *cached_place(void)
 {
 	static struct settings_place here;
 
-	here = (struct settings_place){ records, cached_root.path, before_step, NULL, open_drive };
+	here = (struct settings_place){ .state_dir = records,
+		.sysroot = cached_root.path,
+		.before_step = before_step,
+		.open_drive = open_drive };
 	return &here;
 }
 

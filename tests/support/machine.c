@@ -74,7 +74,9 @@ const struct settings_place *machine_place(void)
 {
 	static struct settings_place here;
 
-	here = (struct settings_place){ machine_records, machine_root.path, before_step, NULL };
+	here = (struct settings_place){ .state_dir = machine_records,
+		.sysroot = machine_root.path,
+		.before_step = before_step };
 	return &here;
 }
 

@@ -51,7 +51,7 @@ says 'see "bareplatter --help"' "$err"
 silent "$out"
 expect 2 lisst
 says 'unknown verb "lisst"' "$err"
-says "list, check, plan, operations, run, trace, reorder, restore, help" "$err"
+says "list, check, plan, operations, run, trace, reorder, cache, restore, help" "$err"
 expect 2 help lisst
 expect 2 check
 says "check needs TARGET" "$err"
