@@ -8,6 +8,7 @@
 
 #include "devices/check.h"
 #include "devices/settings.h"
+#include "devices/write_cache_reordering.h"
 #include "devices/write_cache_stack.h"
 #include "tools/command.h"
 #include "tools/document.h"
@@ -112,6 +113,8 @@ static struct json_object *member_json(const struct cache_member *member)
 		{ "write_cache_changeable", answer_json(drive->changeable[DRIVE_WRITE_CACHE]) },
 		{ "read_cache_changeable", answer_json(drive->changeable[DRIVE_READ_CACHE]) },
 		{ "savable", answer_json(drive->savable) },
+		{ "reordering", json_object_new_string(write_cache_reordering_name(
+					write_cache_reordering(member->cache))) },
 		{ "kernel_write_cache", text_or_null(report->kernel) },
 		{ "kernel_cache_type", text_or_null(report->cache_type) },
 		{ "verdict", json_object_new_string(write_cache_verdict_name(report->verdict)) },
@@ -155,6 +158,7 @@ static void print_member(const struct cache_member *member)
 		[CACHE_YES] = "a change is lost at a power cycle, since it is not saved\n" };
 	const struct cache_report *report = &member->report;
 	const struct cache_reading *drive = &report->drive;
+	const enum cache_reordering reordering = write_cache_reordering(member->cache);
 
 	(void)printf("drive: %s (identity %s)\n", member->name, member->cache->device.identity);
 	for (int i = 0; i < DRIVE_SETTING_COUNT; i++)
@@ -165,6 +169,9 @@ static void print_member(const struct cache_member *member)
 		(void)printf("  asked by: %s\n", report->method);
 	if (drive->changeable[DRIVE_WRITE_CACHE] != CACHE_NO && saved[drive->savable][0])
 		(void)printf("  power: %s", saved[drive->savable]);
+	if (reordering != REORDERING_UNAVAILABLE)
+		(void)printf(
+			"  reordering in the cache: %s\n", write_cache_reordering_name(reordering));
 	(void)printf("  kernel: %s%s%s\n", report->kernel[0] ? report->kernel : "tells nothing",
 		report->cache_type[0] ? ", cache_type " : "", report->cache_type);
 	(void)printf("  verdict: %s: %s\n", write_cache_verdict_name(report->verdict),
@@ -418,9 +425,9 @@ const struct command command_cache = {
 	.description =
 		"get asks the drive in its own language (SCSI mode page, ATA, NVMe, virtio) and "
 		"the kernel, and compares them. What a drive does not tell is unknown, never off. "
-		"The verdict \"harmless\" means that flushes are sent that the drive does not need; "
-		"\"dangerous\" that the drive caches writes and the kernel sends no flush. The "
-		"device is opened read-only and nothing is written. Exit status 4 means that a "
+		"The verdict \"harmless\" means that flushes are sent which the drive does not "
+		"need, \"dangerous\" that the drive caches writes and the kernel sends no flush. "
+		"The device is opened read-only and nothing is written. Exit status 4 means that a "
 		"drive's cache cannot be seen from here."
 		"\n\n"
 		"set switches the write cache on or off in every drive below TARGET, until it is "

@@ -334,7 +334,7 @@ static void test_record_text(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		static const char *const wrong[] = { "drive write_cache on off",
 			"drive write_cash on off on", "drive write_cache on off of",
-			"driver write_cache on off on" };
+			"driver write_cache off on on" };
 
 		(void)snprintf(text, sizeof(text), "%s%s\nend\n", head, wrong[i]);
 		assert_int_equal(state_record_parse(text, &record, NULL), -EBADMSG);

@@ -10,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "devices/sysfs.h"
+#include "devices/sense.h"
 #include "devices/write_cache_stack.h"
 #include "tests/support/cached_drive.h"
+#include "engine/rng.h"
 #include "tests/support/check.h"
 
 static struct write_cache *cache;
@@ -332,6 +333,98 @@ static void test_stale_volume(void **state)
 	end();
 }
 
+/* A drive that answers everything by the same bytes. */
+struct babbler {
+	struct passthrough base;
+	uint8_t bytes[64];
+	size_t count;
+};
+
+static int babble(struct passthrough *passthrough, struct scsi_command *command)
+{
+	const struct babbler *babbler = container_of(passthrough, struct babbler, base);
+
+	if (command->direction == PASSTHROUGH_FROM_DRIVE)
+		memcpy(command->data, babbler->bytes, babbler->count);
+	command->transferred_bytes = babbler->count;
+	return 0;
+}
+
+/* The byte with WCE and RCD in an answer of one form, found step by step; -1 when there is none. */
+static int naive_page(const struct babbler *babbler, bool six)
+{
+	const uint8_t *bytes = babbler->bytes;
+	const size_t head = six ? 4 : 8;
+	size_t end, at;
+
+	if (babbler->count < head)
+		return -1;
+	end = six ? bytes[0] + 1U : (bytes[0] << 8 | bytes[1]) + 2U;
+	end = end < babbler->count ? end : babbler->count;
+	at = head + (six ? bytes[3] : (size_t)(bytes[6] << 8 | bytes[7]));
+	while (at + 3 <= end) {
+		const size_t size = bytes[at] & 0x40
+					    ? 4U + (size_t)(bytes[at + 2] << 8 | bytes[at + 3])
+					    : 2U + bytes[at + 1];
+
+		if ((bytes[at] & 0x7f) == 8)
+			return size >= 3 && at + size <= end ? bytes[at + 2] : -1;
+		at += size;
+	}
+	return -1;
+}
+
+/* Lengths that fit and lengths that do not; small numbers are frequent, so that many fit. */
+static void fill_random(struct rng *rng, struct babbler *babbler)
+{
+	for (size_t i = 0; i < sizeof(babbler->bytes); i++)
+		babbler->bytes[i] = (uint8_t)rng_next(rng);
+	babbler->count = rng_below(rng, sizeof(babbler->bytes) + 1);
+	for (size_t i = 0; i < 8; i++)
+		babbler->bytes[i] = (uint8_t)(rng_below(rng, 4) ? 0 : rng_below(rng, 16));
+	babbler->bytes[1] = (uint8_t)rng_below(rng, 64);
+	babbler->bytes[0] = (uint8_t)(rng_below(rng, 2) ? 0 : rng_below(rng, 64));
+	babbler->bytes[8] = (uint8_t)(rng_below(rng, 2) ? 0x08 : 0x0a);
+	babbler->bytes[9] = (uint8_t)rng_below(rng, 20);
+}
+
+/* Whatever comes back, nothing is read beyond it, and what is told is in the caching page. */
+static void test_random_answers(void **state)
+{
+	static const struct passthrough_ops ops = { .scsi = babble };
+	struct babbler babbler = { .base.ops = &ops };
+	struct write_cache one = { .place = cached_place(), .passthrough = &babbler.base };
+	unsigned told = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, check_seed(), RNG_LOAD);
+	for (int round = 0; round < 20000; round++) {
+		struct scsi_command command = { .what = "a test", .status = 2 };
+		struct ata_registers registers;
+		struct cache_reading reading;
+		int page;
+
+		fill_random(&rng, &babbler);
+		memcpy(command.sense, babbler.bytes, sizeof(command.sense));
+		command.sense[0] = (uint8_t)(0x70 | rng_below(&rng, 8));
+		command.sense_bytes = babbler.count;
+		(void)sense_judge(&command, NULL);
+		(void)sense_ata_registers(&command, &registers);
+		if (write_cache_scsi.get(&one, &reading, NULL))
+			continue;
+		told++;
+		page = naive_page(&babbler, false);
+		if (page < 0)
+			page = naive_page(&babbler, true);
+		assert_true(page >= 0);
+		assert_int_equal(reading.state[DRIVE_WRITE_CACHE], page & 4 ? CACHE_ON : CACHE_OFF);
+		assert_int_equal(reading.state[DRIVE_READ_CACHE], page & 1 ? CACHE_OFF : CACHE_ON);
+	}
+	print_message("%u answers held a page\n", told);
+	assert_true(told > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_cannot_tell),
 		cmocka_unit_test(test_raid_volume),
 		cmocka_unit_test(test_stale_volume),
+		cmocka_unit_test(test_random_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

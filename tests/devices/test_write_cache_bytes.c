@@ -5,7 +5,7 @@
  * descriptor sense, sense that is malformed or missing, and short or empty data.
  */
 #include "devices/sat.h"
-#include "devices/write_cache.h"
+#include "devices/write_cache_reordering.h"
 
 #include <string.h>
 
@@ -476,57 +476,61 @@ static void test_nvme(void **state)
 	assert_int_equal(report.drive.state[DRIVE_WRITE_CACHE], CACHE_UNKNOWN);
 }
 
-/* A drive that answers everything by the same bytes. */
-struct babbler {
-	struct passthrough base;
-	uint8_t bytes[64];
-	size_t count;
-};
-
-static int babble(struct passthrough *passthrough, struct scsi_command *command)
+/* The control of reordering in all its answers; none of them is a fault. */
+static void test_reordering(void **state)
 {
-	const struct babbler *babbler = container_of(passthrough, struct babbler, base);
-
-	if (command->direction == PASSTHROUGH_FROM_DRIVE)
-		memcpy(command->data, babbler->bytes, babbler->count);
-	command->transferred_bytes = babbler->count;
-	return 0;
-}
-
-/* Whatever comes back, nothing is read beyond it, and a state is only told with a caching page. */
-static void test_random_answers(void **state)
-{
-	static const struct passthrough_ops ops = { .scsi = babble };
-	uint64_t seed = check_seed(), told = 0;
-	struct babbler babbler = { .base.ops = &ops };
-	struct write_cache cache = { .place = cached_place(), .passthrough = &babbler.base };
+	static uint8_t identity[512], status[512], busy[512];
+	static const uint8_t question[512] = { 4, 0, 2, 0, 2, 0 };
+#define SMART_LOG(features, direction_bits, way)                                                   \
+	.cdb = { 0x85, direction_bits, 0, features, 0, 1, 0, 0xe0, 0, 0x4f, 0, 0xc2, 0, 0xb0 },    \
+	.cdb_bytes = 16, .direction = (way), .data_bytes = 512
+#define READ_STATUS(sector)                                                                        \
+	{                                                                                          \
+		SMART_LOG(0xd5, 0x08 COMMA 0x0e, PASSTHROUGH_FROM_DRIVE), RETURNS(sector)          \
+	}
+#define ASK(count)                                                                                 \
+	{                                                                                          \
+		SMART_LOG(0xd6, 0x0a COMMA 0x26, PASSTHROUGH_TO_DRIVE),                            \
+			.sent = question,                                                          \
+			CHECK_CONDITION(0x72, 1, 0, 0x1d, 0, 0, 0, 14, 9, 12, 0, 0, 0, count, 0,   \
+				0, 0, 0x4f, 0, 0xc2, 0x40, 0x50)                                   \
+	}
+#define COMMA ,
+	const struct loopback_step answers[][3] = {
+		{ { IDENTIFY_16, RETURNS(identity) }, READ_STATUS(status), ASK(1) },
+		{ { IDENTIFY_16, RETURNS(identity) }, READ_STATUS(status), ASK(2) },
+		{ { IDENTIFY_16, RETURNS(identity) }, READ_STATUS(status), ASK(0) },
+		/* Refused, another one under way, no such control. */
+		{ { IDENTIFY_16, RETURNS(identity) }, READ_STATUS(status),
+			{ SMART_LOG(0xd6, 0x0a COMMA 0x26, PASSTHROUGH_TO_DRIVE), .sent = question,
+				NOT_KNOWN } },
+		{ { IDENTIFY_16, RETURNS(identity) }, READ_STATUS(busy) },
+		{ { IDENTIFY_16, RETURNS(identity_on) } },
+	};
+	static const struct {
+		size_t count;
+		const char *name;
+	} expected[] = { { 3, "enabled" }, { 3, "disabled" }, { 3, "unknown" }, { 3, "unknown" },
+		{ 2, "unknown" }, { 1, "unavailable" } };
+	struct scene scene;
 
 	(void)state;
-	for (int round = 0; round < 20000; round++) {
-		struct scsi_command command = { .what = "a test", .status = 2 };
-		struct ata_registers registers;
-		struct cache_reading reading;
-
-		for (size_t i = 0; i < sizeof(babbler.bytes); i++) {
-			seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-			/* Small numbers at first, so that lengths often fit. */
-			babbler.bytes[i] = (uint8_t)(seed >> 56) & (i < 10 ? 0x1a : 0xff);
-		}
-		babbler.count = (seed >> 20) % (sizeof(babbler.bytes) + 1);
-		memcpy(command.sense, babbler.bytes, sizeof(command.sense));
-		command.sense[0] = (uint8_t)(0x70 | (seed >> 61));
-		command.sense_bytes = babbler.count;
-		(void)sense_judge(&command, NULL);
-		(void)sense_ata_registers(&command, &registers);
-		if (write_cache_scsi.get(&cache, &reading, NULL))
-			continue;
-		told++;
-		assert_non_null(memchr(babbler.bytes, 0x08, babbler.count)
-					? (void *)1
-					: memchr(babbler.bytes, 0x88, babbler.count));
+	fill_identity(identity_on, 0x60);
+	fill_identity(identity, 0x60);
+	identity[2 * 206] = 0x11;
+	identity[511] = (uint8_t)(identity[511] - 0x11);
+	busy[14] = busy[15] = 0xff;
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		begin(&scene, CACHED_SATA, answers[i], expected[i].count);
+		assert_string_equal(
+			write_cache_reordering_name(write_cache_reordering(scene.cache)),
+			expected[i].name);
+		end(&scene);
 	}
-	print_message("%llu answers held a page\n", (unsigned long long)told);
-	assert_true(told > 0);
+	/* No ATA drive is not asked at all. */
+	begin(&scene, CACHED_NVME, NULL, 0);
+	assert_int_equal(write_cache_reordering(scene.cache), REORDERING_UNAVAILABLE);
+	end(&scene);
 }
 
 int main(void)
@@ -544,7 +548,7 @@ int main(void)
 		cmocka_unit_test(test_set_features),
 		cmocka_unit_test(test_look_ahead),
 		cmocka_unit_test(test_nvme),
-		cmocka_unit_test(test_random_answers),
+		cmocka_unit_test(test_reordering),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
