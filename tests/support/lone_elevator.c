@@ -20,8 +20,8 @@ struct elevator *lone_elevator(const char *name, const char *const set[])
 	return elevator;
 }
 
-struct request *lone_arrive(struct elevator *elevator, struct request *request,
-	enum request_op op, uint64_t sector, uint32_t stream, nsec_t now_ns)
+struct request *lone_arrive(struct elevator *elevator, struct request *request, enum request_op op,
+	uint64_t sector, uint32_t stream, nsec_t now_ns)
 {
 	static uint64_t sequence;
 
