@@ -156,7 +156,7 @@ static void test_exchanged_disk_is_not_written(void **state)
 
 static void test_forget(void **state)
 {
-	_cleanup_faults_ struct faults notes = { 0 }, faults = { 0 };
+	_cleanup_faults_ struct faults faults = { 0 };
 	struct settings_left_list list;
 
 	(void)state;

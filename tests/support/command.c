@@ -46,7 +46,8 @@ static int make_file(char *path, size_t size)
 	return fd;
 }
 
-static void start(struct command_run *run, void (*prepare)(void), const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void start(
+	struct command_run *run, void (*prepare)(void), const char *format, va_list args)
 {
 	char text[2048], *argv[ARGUMENTS_MAX + 2], *save = NULL;
 	int argc = 0, out, err;
@@ -146,7 +147,8 @@ struct json_object *command_json(const struct command_run *run)
 	return object;
 }
 
-static struct json_object *walk(struct json_object *object, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static struct json_object *walk(
+	struct json_object *object, const char *format, va_list args)
 {
 	char path[256], *save = NULL;
 

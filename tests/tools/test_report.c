@@ -207,6 +207,7 @@ static void an_empty_report_is_whole(void **state)
 
 	(void)state;
 	assert_true(json_object_is_type(array, json_type_array));
+	assert_non_null(table);
 	assert_ptr_equal(strchr(csv, '\n'), csv + strlen(csv) - 1);
 	(void)json_object_put(array);
 	report_free(report);
