@@ -160,7 +160,8 @@ static void start_plan(struct scheduler *scheduler, struct plan *plan)
 	for (struct request *request = plan->first; request; request = request->next) {
 		request->sequence = scheduler->sequence++;
 		request->state = REQUEST_NEW;
-		hash_request(scheduler, request);
+		if (!scheduler->config.source->endless)
+			hash_request(scheduler, request);
 	}
 	scheduler->result.plans++;
 	if (scheduler->conflicts)

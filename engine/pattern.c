@@ -94,6 +94,7 @@ int pattern_new(
 		.requests_per_plan_max = 1,
 		.request_bytes_max = config->block_bytes,
 		.reads_only = !pattern_writes(config->kind),
+		.endless = !config->count,
 	};
 	*ret_source = &pattern->source;
 	return 0;

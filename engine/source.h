@@ -28,6 +28,7 @@ struct source {
 	size_t requests_per_plan_max; /* bound for one plan */
 	uint32_t request_bytes_max;   /* bound for one request */
 	bool reads_only;              /* no plan ever writes: overlaps need not be watched */
+	bool endless;                 /* never ends by itself: there is no whole stream to hash */
 };
 
 #endif

@@ -83,7 +83,8 @@ int run_session_open(struct run_session *session, const struct run_plan *plan,
 	session->recorder = malloc(sizeof(*session->recorder));
 	if (!session->recorder)
 		return error_set(error, -ENOMEM, "no memory for the histograms");
-	if (options->series || plan->time_limit_ns) {
+	/* Nothing settles in a target that is not there. */
+	if (options->series || (plan->time_limit_ns && plan->claim->target.kind != TARGET_NULL)) {
 		session->series = malloc(sizeof(*session->series));
 		if (!session->series || series_init(session->series, options->interval_ns,
 						options->series != NULL) < 0)

@@ -101,7 +101,11 @@ static void bench_init(struct bench *bench, unsigned depth, uint64_t plans, uint
 	bench->clock.clock.now = clock_manual_now;
 	bench->clock.time_ns = 1;
 	bench->target = (struct target){ .kind = TARGET_NULL, .fd = -1 };
-	bench->load.source = (struct source){ &load_ops, 8, 4096, false };
+	bench->load.source = (struct source){
+		.ops = &load_ops,
+		.requests_per_plan_max = 8,
+		.request_bytes_max = 4096,
+	};
 	bench->load.plans_left = plans;
 	bench->load.area_blocks = 50;
 	bench->load.config = &bench->config;
