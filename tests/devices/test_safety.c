@@ -2,6 +2,7 @@
 /*
  * Checks and claims on live loop devices: what is mounted, swapped on, held, labelled or replaced
  * must be refused, with its reason, and nothing may be written by looking.
+ * Runs alone: a loop device that it lets go must not become another test's.
  */
 #include "devices/claim.h"
 #include "devices/sysfs.h"

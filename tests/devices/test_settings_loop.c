@@ -3,6 +3,8 @@
  * Settings on the kernel that runs, with loop devices of the test's own: the queue is the same
  * before and after, whether the run ended in order, was killed, lost its device, or found /sys
  * read-only; and `restore` as a user calls it.
+ *
+ * Runs alone: a loop device that it lets go must not become another test's.
  */
 #include "devices/settings.h"
 
