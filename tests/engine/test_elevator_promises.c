@@ -128,7 +128,7 @@ static nsec_t wait_far_off(struct rng *rng, bool writes)
 	const nsec_t bound_ns = 500 * NSEC_PER_MSEC + (16 + 16 + 1) * service_ns;
 	struct elevator *elevator = lone_elevator("deadline", NULL);
 	nsec_t now_ns = 1, came_ns = 0, longest_ns = 0;
-	uint64_t near = 0;
+	uint64_t near = 0, written = 0; /* no two writes on one place, below 40,000 of them */
 	struct request *far = NULL;
 	unsigned far_count = 0;
 
@@ -144,7 +144,8 @@ static nsec_t wait_far_off(struct rng *rng, bool writes)
 		}
 		while (writes && elevator->lists[REQUEST_WRITE].count < 40)
 			(void)lone_arrive(elevator, spare[--spare_count], REQUEST_WRITE,
-				8 * i + (FAR << 4) + 8 * 20000 * rng_below(rng, 100000), 0, now_ns);
+				8 * written++ + (FAR << 4) + 8 * 40000 * rng_below(rng, 100000), 0,
+				now_ns);
 		if (!far && rng_below(rng, 50) == 0) {
 			far = lone_arrive(elevator, spare[--spare_count], REQUEST_READ,
 				8 * rng_below(rng, 10000), 0, now_ns);
