@@ -15,13 +15,13 @@
 /* Requests drawn ahead: enough for `plans` small operations, bounded for large ones. */
 #define REQUESTS_AHEAD 16384
 
-size_t admission_requests(const struct source *source, unsigned plans)
+size_t admission_requests(size_t requests_per_plan_max, unsigned plans)
 {
-	size_t ahead = source->requests_per_plan_max * plans;
+	size_t ahead = requests_per_plan_max * plans;
 
 	if (ahead > REQUESTS_AHEAD)
 		ahead = REQUESTS_AHEAD;
-	return ahead + source->requests_per_plan_max;
+	return ahead + requests_per_plan_max;
 }
 
 int admission_init(struct scheduler *scheduler)
@@ -32,8 +32,8 @@ int admission_init(struct scheduler *scheduler)
 	scheduler->plans = request_array(plan_count, sizeof(*scheduler->plans));
 	scheduler->hash = XXH3_createState();
 	if (!scheduler->plans || !scheduler->hash ||
-		request_pool_init(
-			&scheduler->pool, admission_requests(config->source, config->plans)))
+		request_pool_init(&scheduler->pool,
+			admission_requests(config->source->requests_per_plan_max, config->plans)))
 		return -ENOMEM;
 	if (!config->source->reads_only &&
 		conflicts_new(&scheduler->pool, config->source->request_bytes_max, plan_count,

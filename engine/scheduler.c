@@ -10,9 +10,9 @@
 
 #include "engine/scheduler_state.h"
 
-size_t scheduler_memory_bytes(const struct source *source, unsigned window, unsigned plans)
+size_t scheduler_memory_bytes(size_t requests_per_plan_max, unsigned window, unsigned plans)
 {
-	size_t requests = admission_requests(source, plans);
+	size_t requests = admission_requests(requests_per_plan_max, plans);
 
 	/* The conflict index: two nodes a request and up to twice as many chunk heads. */
 	return requests * (sizeof(struct request) + 4 * 2 + 4 * 4) +
@@ -88,8 +88,8 @@ int scheduler_new(const struct scheduler_config *config, struct scheduler **ret_
 		scheduler_free(scheduler);
 		return error_set(error, -ENOMEM,
 			"no memory for %zu requests in flight: lower --plans (%u) or --window (%u)",
-			admission_requests(config->source, config->plans), config->plans,
-			config->window);
+			admission_requests(config->source->requests_per_plan_max, config->plans),
+			config->plans, config->window);
 	}
 	*ret_scheduler = scheduler;
 	return 0;

@@ -114,7 +114,8 @@ void scheduler_free(struct scheduler *scheduler);
 int scheduler_run(
 	struct scheduler *scheduler, struct scheduler_result *ret_result, struct error *error);
 
-/* Memory that scheduler_new takes for such a source. */
-size_t scheduler_memory_bytes(const struct source *source, unsigned window, unsigned plans);
+/* Memory that scheduler_new takes, but for a host queue that sorts, with a source of that many
+ * requests per plan at most. */
+size_t scheduler_memory_bytes(size_t requests_per_plan_max, unsigned window, unsigned plans);
 
 #endif

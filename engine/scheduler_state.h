@@ -61,8 +61,8 @@ struct scheduler {
 	unsigned slots;
 };
 
-/* Requests that the pool must hold for such a source. */
-size_t admission_requests(const struct source *source, unsigned plans);
+/* Requests that the pool must hold for a source of that many per plan. */
+size_t admission_requests(size_t requests_per_plan_max, unsigned plans);
 
 /* The pool, plans, conflict index and hash; -ENOMEM. */
 int admission_init(struct scheduler *scheduler);

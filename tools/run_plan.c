@@ -472,6 +472,18 @@ static int make_cells(struct run_plan *plan)
 	return 0;
 }
 
+static size_t requests_per_plan(const struct run_plan *plan)
+{
+	struct postmark_config load;
+	struct pool_config config;
+
+	if (plan->is_pattern)
+		return 1;
+	run_plan_pool_config(plan, layout_at(plan, 0), 0, &load, &config);
+	return layout_requests_max(
+		config.layout, &config.layout_config, (uint64_t)load.size_high_bytes);
+}
+
 /* Buffers, requests in flight and the histograms come on top of load and layout. */
 static void add_engine_memory(struct run_plan *plan)
 {
@@ -481,8 +493,10 @@ static void add_engine_memory(struct run_plan *plan)
 						   round_up((uint64_t)plan->load.size_high_bytes,
 							   plan->block_bytes));
 
-	plan->memory_bytes += (plan->writes ? 2 : 1) * plan->depth_max * request_bytes +
-			      sizeof(struct recorder) + 17000 * sizeof(struct request);
+	plan->memory_bytes +=
+		(plan->writes ? 2 : 1) * plan->depth_max * request_bytes + sizeof(struct recorder) +
+		scheduler_memory_bytes(requests_per_plan(plan), (unsigned)plan->options->window,
+			(unsigned)plan->options->plans);
 }
 
 int run_plan_make(const struct run_options *options, const struct claim *claim,
